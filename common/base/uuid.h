@@ -1,0 +1,44 @@
+// UUIDs: uids of records, bundles, hubs and agent instances.
+#ifndef NAVE_COMMON_BASE_UUID_H_
+#define NAVE_COMMON_BASE_UUID_H_
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+
+namespace nave {
+
+// 16 bytes. All zero means "none".
+struct Uuid {
+  std::array<uint8_t, 16> bytes{};
+
+  auto operator<=>(const Uuid&) const = default;
+  bool IsNone() const { return *this == Uuid{}; }
+  absl::string_view View() const {
+    return absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  // 8-4-4-4-12 lower-case hexadecimal digits.
+  std::string ToString() const;
+
+  static std::optional<Uuid> Parse(absl::string_view text);
+  static std::optional<Uuid> FromBytes(absl::string_view raw);
+  // Version 4 from the operating system's generator. Thread-safe. Pure code takes uids as arguments instead.
+  static Uuid Random();
+
+  template <typename H>
+  friend H AbslHashValue(H h, const Uuid& u) {
+    return H::combine_contiguous(std::move(h), u.bytes.data(), u.bytes.size());
+  }
+};
+
+// `size` bytes from the operating system's generator. Thread-safe.
+std::string RandomBytes(size_t size);
+
+}  // namespace nave
+
+#endif  // NAVE_COMMON_BASE_UUID_H_

@@ -1,0 +1,120 @@
+# The build rules of the project: one static library per module ("layer"), its allowed dependencies listed
+# explicitly, and the checks that hold the list to the truth.
+#
+#   add_layer(NAME common_value SOURCES a.cc b.cc DEPS common_base PRIVATE_DEPS nlohmann_json::nlohmann_json [PURE])
+#   add_layer_test(NAME common_value_test SOURCES a_test.cc DEPS common_value [TSAN] [LABELS unit])
+#   add_program(NAME nave-hub SOURCES main.cc DEPS hub_hub)
+#
+# PURE says: no object of this layer may include gRPC, protobuf or JSON headers (tests/arch reads the list).
+# TSAN says: this test runs under the thread sanitizer too (it links no gRPC, whose Debian build is not
+# instrumented and reports races of its own).
+
+include_guard(GLOBAL)
+
+option(NAVE_BUILD_TESTS "Build the tests, the simulator and the benchmarks" ON)
+set(NAVE_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
+option(NAVE_STATIC "Link the programs statically but for the C library" OFF)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(NAVE_CCACHE ccache)
+if(NAVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Relative paths, so that two checkouts share what they compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;${NAVE_CCACHE}")
+endif()
+find_program(NAVE_MOLD mold)
+if(NAVE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+if(NAVE_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(benchmark REQUIRED)
+endif()
+
+# Flags of our own code only: generated code keeps the compiler's defaults.
+add_library(nave_flags INTERFACE)
+target_compile_features(nave_flags INTERFACE cxx_std_20)
+target_compile_options(nave_flags INTERFACE -Wall -Wextra -Werror -Werror=unused-result)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(nave_flags INTERFACE -Wthread-safety)
+endif()
+target_include_directories(nave_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+
+if(NAVE_SANITIZE)
+  add_compile_options("-fsanitize=${NAVE_SANITIZE}" -fno-omit-frame-pointer)
+  add_link_options("-fsanitize=${NAVE_SANITIZE}")
+endif()
+
+set_property(GLOBAL PROPERTY NAVE_LAYERS "")
+set_property(GLOBAL PROPERTY NAVE_PURE_LAYERS "")
+
+function(add_layer)
+  cmake_parse_arguments(ARG "PURE" "NAME" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} nave_flags)
+  target_include_directories(${ARG_NAME} PUBLIC "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+  set_property(GLOBAL APPEND PROPERTY NAVE_LAYERS ${ARG_NAME})
+  if(ARG_PURE)
+    set_property(GLOBAL APPEND PROPERTY NAVE_PURE_LAYERS ${ARG_NAME})
+  endif()
+endfunction()
+
+function(add_layer_test)
+  cmake_parse_arguments(ARG "TSAN" "NAME" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NAVE_SANITIZE STREQUAL "thread" AND NOT ARG_TSAN)
+    return()
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main nave_flags)
+  target_compile_definitions(${ARG_NAME} PRIVATE NAVE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  # One entry per binary: a process start per case would cost more than the cases.
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()
+
+function(add_program)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} nave_flags)
+endfunction()
+
+# A whole-archive link of one layer with its declared dependencies and nothing else: an undeclared one is an
+# undefined reference. Called once, at the end of tests/.
+function(add_layer_link_tests)
+  get_property(layers GLOBAL PROPERTY NAVE_LAYERS)
+  file(WRITE "${CMAKE_BINARY_DIR}/link_test_main.cc" "int main() { return 0; }\n")
+  foreach(layer IN LISTS layers)
+    add_executable(${layer}_link_test "${CMAKE_BINARY_DIR}/link_test_main.cc")
+    target_link_libraries(${layer}_link_test PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${layer}>")
+    add_test(NAME link.${layer} COMMAND ${layer}_link_test)
+    set_tests_properties(link.${layer} PROPERTIES LABELS "unit;arch")
+  endforeach()
+  get_property(pure GLOBAL PROPERTY NAVE_PURE_LAYERS)
+  list(JOIN pure "\n" pure_text)
+  file(WRITE "${CMAKE_BINARY_DIR}/pure_layers.txt" "${pure_text}\n")
+endfunction()
