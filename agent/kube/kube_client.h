@@ -33,7 +33,8 @@ enum class KubeErrorClass {
   kNone,                  // No error.
   kUnreachable,           // No answer, or one cut off; a write may have happened. Retry with back-off.
   kUnauthorized,          // 401 that a fresh credential did not cure.
-  kForbidden,             // 403: slow retry.
+  kForbidden,             // 403 by RBAC or quota: slow retry.
+  kAdmissionRefused,      // Any other 403 (a missing ServiceAccount, a terminating CRD): back-off.
   kRbacEscalation,        // 403 "attempting to grant RBAC permissions not currently held".
   kNamespaceTerminating,  // 403 with that cause: wait until the namespace is gone.
   kKindNotServed,         // 404 without an object's name: rediscover.
@@ -41,7 +42,7 @@ enum class KubeErrorClass {
   kNotFound,              // 404 with the object's name.
   kFieldConflict,         // 409 whose causes are FieldManagerConflict.
   kConflict,              // 409: resourceVersion or uid precondition, AlreadyExists, namespace being emptied.
-  kGone,                  // 410: list again.
+  kGone,                  // 410, or a resourceVersion from the future: list again without one.
   kTooLarge,              // 413, "etcdserver: request is too large" and its like: permanent.
   kInvalid,               // 400, 405, 415, 422, structural 500: permanent until manifest or server changes.
   kThrottled,             // 429: wait retry_after.
