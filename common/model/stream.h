@@ -194,8 +194,19 @@ struct Drain {
 
 using AgentFrame = std::variant<Hello, KeySet, DesiredAck, StatusBatch, Facts, Ping>;
 
-struct HubFrame {
+// Blobs that travel together to many clusters: encoded once (as the `blobs` field of a serialised HubFrame), shared by
+// every frame that carries them. Immutable.
+struct BlobSet {
   std::vector<BlobPtr> blobs;
+  std::string encoded;
+};
+using BlobSetPtr = std::shared_ptr<const BlobSet>;
+
+struct HubFrame {
+  // What a receiver finds.
+  std::vector<BlobPtr> blobs;
+  // What a sender adds to `blobs` without encoding it again.
+  std::vector<BlobSetPtr> shared_blobs;
   std::variant<std::monostate, Welcome, Refusal, DesiredBatch, StatusAck, Pong, Drain> body;
 };
 

@@ -86,6 +86,8 @@ struct DecisionHead {
   uint64_t number = 0;
   uint32_t pages = 0;
   uint32_t clusters = 0;
+  // SHA-256 of the placement's own names when this was decided: a change of them is a person's order.
+  Digest names_hash;
   absl::Time decide_time;
   bool operator==(const DecisionHead&) const = default;
 };
