@@ -75,6 +75,9 @@ struct InventoryEntry {
   Digest fields;
   std::string resource_version;
   int64_t generation = 0;
+  // Paths (as the server names them in a conflict) that another manager owned and that we therefore left out. They never
+  // were ours, so a later conflict about them is no drift.
+  std::vector<std::string> left_out;
   // A Job or bare Pod that ran to its end is not made again for the same `sent`.
   bool finished = false;
   bool operator==(const InventoryEntry&) const = default;
