@@ -29,7 +29,7 @@ bool JsonReader::AtEnd() {
 }
 
 int JsonReader::line() const {
-  return 1 + static_cast<int>(std::count(text_.begin(), text_.begin() + at_, '\n'));
+  return first_line_ + static_cast<int>(std::count(text_.begin(), text_.begin() + at_, '\n'));
 }
 
 bool JsonReader::Fail(absl::string_view what) {

@@ -18,14 +18,16 @@ inline constexpr int kNestingMax = 1000;
 // Reads JSON texts that follow one another in `text`, which must outlive the reader. Not thread-safe.
 class JsonReader {
  public:
-  // `lenient`: the last of duplicate keys wins, ill-formed UTF-8 becomes U+FFFD.
-  JsonReader(absl::string_view text, bool lenient) : text_(text), lenient_(lenient) {}
+  // `lenient`: the last of duplicate keys wins, ill-formed UTF-8 becomes U+FFFD. `first_line`: number of the text's first
+  // line, for errors.
+  explicit JsonReader(absl::string_view text, bool lenient = false, int first_line = 1)
+      : text_(text), lenient_(lenient), first_line_(first_line) {}
 
   // Skips white space; whether nothing is left then.
   bool AtEnd();
   // The next JSON text. MANIFEST_INVALID or DUPLICATE_KEY with path, line and column; the reader is of no use after.
   absl::Status Read(Value* out);
-  // Line of the next character, from 1.
+  // Line of the next character.
   int line() const;
 
  private:
@@ -44,6 +46,7 @@ class JsonReader {
   absl::string_view text_;
   size_t at_ = 0;
   bool lenient_;
+  int first_line_;
   std::string error_;
   bool duplicate_ = false;
   // Where the error is, put together on the way out: the innermost step is added first.
