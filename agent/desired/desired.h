@@ -23,7 +23,8 @@
 
 namespace nave {
 
-// The content of one digest: a listing and its objects' canonical JSON in listing order. Immutable, shared.
+// The content of one digest: a listing and its objects' canonical JSON in listing order. Immutable, shared. Stores keep it
+// compressed and make it when asked, so hold the pointer only while it is needed.
 struct DesiredContent {
   Digest digest;
   Listing listing;
@@ -84,10 +85,24 @@ struct InventoryEntry {
 };
 using Inventory = std::map<ObjectKey, InventoryEntry>;
 
+// The content that is held, for reading: what is held need not be sent again. Loop thread only.
+class ContentSource {
+ public:
+  virtual ~ContentSource() = default;
+  // nullptr when the key has no content.
+  virtual DesiredContentPtr content(const Uuid& key) const = 0;
+  // Whether some key's content lists an object of that digest.
+  virtual bool HasObject(const Digest& object) const = 0;
+  // Such a content; nullptr when there is none.
+  virtual DesiredContentPtr FindObject(const Digest& object) const = 0;
+};
+
 // What Load found.
 enum class LoadOutcome {
   kOk,            // Also: nothing there yet.
-  kStateLost,     // nave-state or a shard that it names is missing beside others: HOLD.
+  // nave-state or a shard that it names is missing beside others: HOLD. state() then holds what the inventories tell: every key
+  // NotDesired at revision 0. Nothing of it is stored before the first Commit, which must follow an adopt.
+  kStateLost,
   kStateTooNew,   // A newer format: write nothing.
   kWrongCluster,  // The kube-system uid differs: write nothing.
   kUnavailable,   // The API server did not answer: try again.
@@ -95,11 +110,9 @@ enum class LoadOutcome {
 
 // Durable state behind an interface: SecretDesiredStore over KubeClient. Loop thread only; callbacks run there, later. A
 // failed write leaves durable and in-memory state as they were (the in-memory state follows only a confirmed write).
-class DesiredStore {
+class DesiredStore : public ContentSource {
  public:
   using Done = absl::AnyInvocable<void(absl::Status) &&>;
-
-  virtual ~DesiredStore() = default;
 
   // Reads everything, takes nave-state over (an update of a predecessor still on the way then fails), sweeps content that
   // nothing names. Call once after leadership was gained, before anything else.
@@ -107,18 +120,21 @@ class DesiredStore {
 
   // The committed state. Valid after Load.
   virtual const AgentState& state() const = 0;
-  // nullptr when the key has no content.
-  virtual DesiredContentPtr content(const Uuid& key) const = 0;
   // Empty when the key owns nothing.
   virtual const Inventory& inventory(const Uuid& key) const = 0;
 
-  // Writes content ahead of the commit that names it.
+  // Writes content ahead of the commit that names it. It stays until that commit, the next WriteContent of the key or
+  // AbandonContent.
   virtual void WriteContent(const Uuid& key, DesiredContentPtr content, Done done) = 0;
+  // What was written for `key` and not committed is not wanted any more.
+  virtual void AbandonContent(const Uuid& key) = 0;
   // Replaces nave-state by `next`: the commit. Commits are serialised; several waiting ones become one write of the last.
-  // Afterwards content that neither `next` nor a WriteContent still waiting for its commit names is deleted.
+  // Afterwards content that neither `next` nor a WriteContent still waiting for its commit names is deleted. The number of
+  // shards in `next` is ignored: it belongs to the store.
   virtual void Commit(AgentState next, Done done) = 0;
   // Replaces the inventory of a key (intentions before a wave, results after it). Handles sharding, and the switch of the shard
-  // count through nave-state. An empty inventory of a key that is no longer in the state deletes its Secrets.
+  // count through nave-state. NOT_FOUND: the key is not in the state (any more); then nothing may be written for it. The Secrets of
+  // a key go with the commit that forgets it.
   virtual void WriteInventory(const Uuid& key, Inventory next, Done done) = 0;
 
   // FAILED_PRECONDITION on any of the above: another agent took over nave-state. The process must stop writing.
