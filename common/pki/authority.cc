@@ -38,10 +38,9 @@ const EVP_MD* SignatureHash(EVP_PKEY* key) {
 }
 
 bool SetName(X509_NAME* name, absl::string_view common_name) {
-  return X509_NAME_add_entry_by_NID(
-             name, NID_commonName, MBSTRING_UTF8,
-             reinterpret_cast<const unsigned char*>(common_name.data()),
-             static_cast<int>(common_name.size()), -1, 0) == 1;
+  return X509_NAME_add_entry_by_NID(name, NID_commonName, MBSTRING_UTF8,
+                                    reinterpret_cast<const unsigned char*>(common_name.data()),
+                                    static_cast<int>(common_name.size()), -1, 0) == 1;
 }
 
 bool SetTimes(X509* certificate, absl::Time not_before, absl::Time not_after) {
@@ -89,8 +88,8 @@ bool AddExtendedKeyUsage(X509* certificate, bool server, bool client) {
   return ok;
 }
 
-// Subject key identifier of `certificate` and authority key identifier from `issuer`, so that of two overlapping CAs
-// the right one is found.
+// Subject key identifier of `certificate` and authority key identifier from `issuer`, so that of
+// two overlapping CAs the right one is found.
 bool AddKeyIdentifiers(X509* certificate, X509* issuer) {
   auto identifier = [](X509* of) {
     unsigned char hash[EVP_MAX_MD_SIZE];
@@ -270,8 +269,8 @@ absl::StatusOr<std::shared_ptr<const CertificateAuthority>> CertificateAuthority
 absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateSpec& spec,
                                                         absl::Time now) const {
   if (spec.common_name.empty() || spec.common_name.size() > 64) {
-    return MakeError(Reason::kInvalidField,
-                     absl::StrCat("common name: want 1 to 64 bytes, got \"", spec.common_name, "\""));
+    return MakeError(Reason::kInvalidField, absl::StrCat("common name: want 1 to 64 bytes, got \"",
+                                                         spec.common_name, "\""));
   }
   const unsigned char* der = reinterpret_cast<const unsigned char*>(spec.public_key.data());
   KeyPtr subject_key(d2i_PUBKEY(nullptr, &der, static_cast<long>(spec.public_key.size())));
@@ -280,17 +279,15 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateSpec& s
   EVP_PKEY* key = handles_->key.get();
 
   X509Ptr leaf(X509_new());
-  bool ok = X509_set_version(leaf.get(), kX509Version3) == 1 &&
-            SetSerial(leaf.get(), spec.generation) &&
-            SetName(X509_get_subject_name(leaf.get()), spec.common_name) &&
-            X509_set_issuer_name(leaf.get(), X509_get_subject_name(issuer)) == 1 &&
-            SetTimes(leaf.get(), now - kCertificateBackdate,
-                     std::min(now + spec.validity, not_after_)) &&
-            X509_set_pubkey(leaf.get(), subject_key.get()) == 1 &&
-            AddBasicConstraints(leaf.get(), false) &&
-            AddKeyUsage(leaf.get(), {kDigitalSignature}) &&
-            AddExtendedKeyUsage(leaf.get(), spec.server, spec.client) &&
-            AddKeyIdentifiers(leaf.get(), issuer);
+  bool ok =
+      X509_set_version(leaf.get(), kX509Version3) == 1 && SetSerial(leaf.get(), spec.generation) &&
+      SetName(X509_get_subject_name(leaf.get()), spec.common_name) &&
+      X509_set_issuer_name(leaf.get(), X509_get_subject_name(issuer)) == 1 &&
+      SetTimes(leaf.get(), now - kCertificateBackdate, std::min(now + spec.validity, not_after_)) &&
+      X509_set_pubkey(leaf.get(), subject_key.get()) == 1 &&
+      AddBasicConstraints(leaf.get(), false) && AddKeyUsage(leaf.get(), {kDigitalSignature}) &&
+      AddExtendedKeyUsage(leaf.get(), spec.server, spec.client) &&
+      AddKeyIdentifiers(leaf.get(), issuer);
   if (!ok) return OpenSslFailed("certificate");
   RETURN_IF_ERROR(AddAlternativeNames(leaf.get(), spec));
   if (X509_sign(leaf.get(), key, SignatureHash(key)) <= 0) return OpenSslFailed("signature");

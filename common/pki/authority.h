@@ -23,7 +23,8 @@ absl::StatusOr<std::string> GenerateKey();
 // DER of the public key (SubjectPublicKeyInfo) of a private key. CERTIFICATE_INVALID.
 absl::StatusOr<std::string> PublicKeyOf(absl::string_view key_pem);
 
-// A certificate request, PEM, signed with the key. The hub believes nothing of it but the public key.
+// A certificate request, PEM, signed with the key. The hub believes nothing of it but the public
+// key.
 absl::StatusOr<std::string> MakeCsr(absl::string_view key_pem, absl::string_view common_name);
 
 // What the hub takes from a request.
@@ -33,7 +34,8 @@ struct Csr {
   Digest spki;
 };
 
-// CSR_INVALID: no PEM request, a signature that is not by its own key, or another key type than P-256.
+// CSR_INVALID: no PEM request, a signature that is not by its own key, or another key type than
+// P-256.
 absl::StatusOr<Csr> ParseCsr(absl::string_view csr_pem);
 
 // A self-signed CA certificate for `key_pem`, PEM. It signs leaves only.
@@ -70,7 +72,8 @@ class CertificateAuthority {
   CertificateAuthority(const CertificateAuthority&) = delete;
   CertificateAuthority& operator=(const CertificateAuthority&) = delete;
 
-  // The new certificate, then the CA's, PEM. INVALID_FIELD for a name or an address that cannot be written.
+  // The new certificate, then the CA's, PEM. INVALID_FIELD for a name or an address that cannot be
+  // written.
   absl::StatusOr<std::string> Issue(const CertificateSpec& spec, absl::Time now) const;
 
   // PEM; what peers trust.

@@ -25,8 +25,7 @@ std::string CommonName(X509* certificate) {
   int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
   if (at < 0) return "";
   unsigned char* utf8 = nullptr;
-  int size =
-      ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
   if (size < 0) return "";
   std::string name(reinterpret_cast<char*>(utf8), static_cast<size_t>(size));
   OPENSSL_free(utf8);
@@ -80,8 +79,8 @@ CertificateInfo ReadInfo(X509* certificate) {
   info.not_after = FromAsn1Time(X509_get0_notAfter(certificate));
   info.spki = SpkiDigest(certificate);
   info.is_ca = X509_check_ca(certificate) == 1;
-  info.self_issued = X509_NAME_cmp(X509_get_subject_name(certificate),
-                                   X509_get_issuer_name(certificate)) == 0;
+  info.self_issued =
+      X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0;
   ReadAlternativeNames(certificate, &info);
   return info;
 }

@@ -18,8 +18,8 @@
 namespace nave {
 namespace {
 
-// A file system's clock may stand still for some milliseconds (2 s on the coarsest): a change so soon after another one
-// may leave the times as they were.
+// A file system's clock may stand still for some milliseconds (2 s on the coarsest): a change so
+// soon after another one may leave the times as they were.
 constexpr absl::Duration kStampsSettle = absl::Seconds(2);
 
 }  // namespace
@@ -91,12 +91,14 @@ void CertificateFiles::Reload(const Stamps& stamps) {
   absl::Time now = absl::Now();
   settled_ = true;
   for (const Stamp& stamp : stamps) {
-    absl::Time changed = absl::FromUnixSeconds(stamp.seconds) + absl::Nanoseconds(stamp.nanoseconds);
+    absl::Time changed =
+        absl::FromUnixSeconds(stamp.seconds) + absl::Nanoseconds(stamp.nanoseconds);
     if (now - changed < kStampsSettle) settled_ = false;
   }
   absl::StatusOr<CertificateBundle> read = Read();
   if (!read.ok()) {
-    // A bad state is read again at every look: what makes it good may come within the same tick of the clock.
+    // A bad state is read again at every look: what makes it good may come within the same tick of
+    // the clock.
     settled_ = false;
     Sha256Builder state;
     state.Add(absl::string_view(reinterpret_cast<const char*>(&stamps), sizeof(stamps)));

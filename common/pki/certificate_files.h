@@ -1,6 +1,7 @@
-// A certificate, its key and the trusted roots on disk, re-read when the files change, so that a rotation needs no
-// restart. A pair that cannot be read, or whose halves do not belong together (as while it is being replaced), changes
-// nothing: what was good stays in use until something good takes its place.
+// A certificate, its key and the trusted roots on disk, re-read when the files change, so that a
+// rotation needs no restart. A pair that cannot be read, or whose halves do not belong together (as
+// while it is being replaced), changes nothing: what was good stays in use until something good
+// takes its place.
 #ifndef NAVE_COMMON_PKI_CERTIFICATE_FILES_H_
 #define NAVE_COMMON_PKI_CERTIFICATE_FILES_H_
 
@@ -43,7 +44,8 @@ class CertificateFiles {
   // Reads once. CERTIFICATE_INVALID names the file when that fails; there is nothing to keep then.
   static absl::StatusOr<std::shared_ptr<CertificateFiles>> Open(CertificatePaths paths);
 
-  // What is good now: looks at the files' times first (three stat calls; a reading when one changed). Never null.
+  // What is good now: looks at the files' times first (three stat calls; a reading when one
+  // changed). Never null.
   std::shared_ptr<const CertificateBundle> Current();
 
   // Changes of the files that were bad and are not in use. For a metric.

@@ -39,8 +39,8 @@ bool IsId(absl::string_view id) {
 
 std::string FormatJoinToken(const JoinTokenText& token) {
   std::string body =
-      absl::StrCat(token.secret, token.ca_pin.View(), std::string(1, static_cast<char>(token.id.size())),
-                   token.id, token.hub_address);
+      absl::StrCat(token.secret, token.ca_pin.View(),
+                   std::string(1, static_cast<char>(token.id.size())), token.id, token.hub_address);
   body += Checksum(body);
   return absl::StrCat(kVersionPrefix, absl::WebSafeBase64Escape(body));
 }

@@ -1,8 +1,11 @@
-// The text of a join token: all that an agent needs to find the hub, to know that it is the right one, and to be let in.
+// The text of a join token: all that an agent needs to find the hub, to know that it is the right
+// one, and to be let in.
 //
-//   nave1.<base64url of: secret 32 bytes | CA pin 32 bytes | length of id 1 byte | id | hub address | checksum 4 bytes>
+//   nave1.<base64url of: secret 32 bytes | CA pin 32 bytes | length of id 1 byte | id | hub address
+//   | checksum 4 bytes>
 //
-// The checksum (of everything before it) tells a text that was cut short or mistyped from one that the hub does not know.
+// The checksum (of everything before it) tells a text that was cut short or mistyped from one that
+// the hub does not know.
 #ifndef NAVE_COMMON_PKI_JOIN_TOKEN_H_
 #define NAVE_COMMON_PKI_JOIN_TOKEN_H_
 

@@ -75,8 +75,8 @@ bool IsP256(const EVP_PKEY* key) {
   if (EVP_PKEY_get_base_id(key) != EVP_PKEY_EC) return false;
   char group[64] = {};
   size_t size = 0;
-  if (EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_GROUP_NAME, group, sizeof(group), &size) !=
-      1) {
+  if (EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_GROUP_NAME, group, sizeof(group),
+                                     &size) != 1) {
     return false;
   }
   return absl::string_view(group) == SN_X9_62_prime256v1;

@@ -1,5 +1,5 @@
-// Owners of OpenSSL objects and the few conversions that every file of this layer needs. Private to certificate code:
-// no other header includes it.
+// Owners of OpenSSL objects and the few conversions that every file of this layer needs. Private to
+// certificate code: no other header includes it.
 #ifndef NAVE_COMMON_PKI_OPENSSL_H_
 #define NAVE_COMMON_PKI_OPENSSL_H_
 

@@ -114,8 +114,8 @@ std::optional<PeerUri> ParsePeerUri(absl::string_view text) {
   return uri;
 }
 
-Peer VerifyPeer(absl::string_view leaf_pem, absl::string_view chain_pem, absl::string_view roots_pem,
-                absl::Time now) {
+Peer VerifyPeer(absl::string_view leaf_pem, absl::string_view chain_pem,
+                absl::string_view roots_pem, absl::Time now) {
   if (leaf_pem.empty()) {
     Peer peer;
     peer.detail = "no client certificate was presented";
@@ -126,8 +126,7 @@ Peer VerifyPeer(absl::string_view leaf_pem, absl::string_view chain_pem, absl::s
   std::vector<X509Ptr> roots = ReadCertificates(roots_pem);
   if (roots.empty()) return Untrusted("no CA to check the certificate against");
 
-  std::string problem =
-      VerifyChain(leaf.front().get(), ReadCertificates(chain_pem), roots, now);
+  std::string problem = VerifyChain(leaf.front().get(), ReadCertificates(chain_pem), roots, now);
   if (!problem.empty()) return Untrusted(problem);
   absl::StatusOr<CertificateInfo> info = ParseCertificate(leaf_pem);
   if (!info.ok()) return Untrusted("the certificate cannot be read");
@@ -136,7 +135,8 @@ Peer VerifyPeer(absl::string_view leaf_pem, absl::string_view chain_pem, absl::s
                                   info->uri_sans.size()));
   }
   std::optional<PeerUri> uri = ParsePeerUri(info->uri_sans.front());
-  if (!uri.has_value()) return Untrusted("the URI among the subject's names is not of a known form");
+  if (!uri.has_value())
+    return Untrusted("the URI among the subject's names is not of a known form");
 
   Peer peer;
   peer.uri = *std::move(uri);

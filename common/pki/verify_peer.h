@@ -1,7 +1,9 @@
-// Who the other side is: the only source of identity. Everything a message claims about its sender is ignored.
+// Who the other side is: the only source of identity. Everything a message claims about its sender
+// is ignored.
 //
-// The TLS handshake asks for a client certificate and lets any through, because a failed handshake tells the peer
-// nothing; so this runs before every handler, and its four outcomes let the hub answer with a typed refusal.
+// The TLS handshake asks for a client certificate and lets any through, because a failed handshake
+// tells the peer nothing; so this runs before every handler, and its four outcomes let the hub
+// answer with a typed refusal.
 #ifndef NAVE_COMMON_PKI_VERIFY_PEER_H_
 #define NAVE_COMMON_PKI_VERIFY_PEER_H_
 
@@ -20,9 +22,11 @@ namespace nave {
 enum class PeerOutcome {
   // No certificate was presented.
   kNone,
-  // Not by a trusted CA, not for a client, not yet valid, or without exactly one URI of a known form.
+  // Not by a trusted CA, not for a client, not yet valid, or without exactly one URI of a known
+  // form.
   kUntrusted,
-  // Everything holds but the end of the certificate's life has passed: the identity is true, but only Renew may use it.
+  // Everything holds but the end of the certificate's life has passed: the identity is true, but
+  // only Renew may use it.
   kExpired,
   kVerified,
 };
@@ -57,13 +61,14 @@ struct Peer {
   Digest spki;
 };
 
-// `leaf_pem`: what the peer proved to hold the key of; empty when it sent none. `chain_pem`: further certificates that
-// it sent, may be empty. `roots_pem`: the CAs that are trusted; two while one replaces the other.
-Peer VerifyPeer(absl::string_view leaf_pem, absl::string_view chain_pem, absl::string_view roots_pem,
-                absl::Time now);
+// `leaf_pem`: what the peer proved to hold the key of; empty when it sent none. `chain_pem`:
+// further certificates that it sent, may be empty. `roots_pem`: the CAs that are trusted; two while
+// one replaces the other.
+Peer VerifyPeer(absl::string_view leaf_pem, absl::string_view chain_pem,
+                absl::string_view roots_pem, absl::Time now);
 
-// OK for a verified peer of hub `hub_id` whose kind is one of `kinds`. UNAUTHENTICATED when it presented nothing,
-// CERT_EXPIRED, CERT_UNTRUSTED.
+// OK for a verified peer of hub `hub_id` whose kind is one of `kinds`. UNAUTHENTICATED when it
+// presented nothing, CERT_EXPIRED, CERT_UNTRUSTED.
 absl::Status CheckPeer(const Peer& peer, absl::string_view hub_id,
                        std::initializer_list<PeerKind> kinds);
 

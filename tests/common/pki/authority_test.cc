@@ -1,4 +1,5 @@
-// Goal: what the CA issues says exactly what was ordered, and nothing that is not a P-256 request is certified.
+// Goal: what the CA issues says exactly what was ordered, and nothing that is not a P-256 request
+// is certified.
 #include "common/pki/authority.h"
 
 #include <gtest/gtest.h>

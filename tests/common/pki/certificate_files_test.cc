@@ -1,5 +1,5 @@
-// Goal: a rotation on disk is taken without a restart, in whatever order the files are written, and no bad state on the
-// way replaces what was good.
+// Goal: a rotation on disk is taken without a restart, in whatever order the files are written, and
+// no bad state on the way replaces what was good.
 #include "common/pki/certificate_files.h"
 
 #include <gtest/gtest.h>

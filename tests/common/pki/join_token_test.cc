@@ -1,4 +1,5 @@
-// Goal: a token's text comes back as it went in, and any damage to it is seen before anything is dialled.
+// Goal: a token's text comes back as it went in, and any damage to it is seen before anything is
+// dialled.
 #include "common/pki/join_token.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ TEST(JoinTokenTest, RoundTrip) {
 TEST(JoinTokenTest, EveryCutAndEveryChangeIsSeen) {
   std::string text = FormatJoinToken(Example());
   for (size_t size = 0; size < text.size(); ++size) {
-    EXPECT_EQ(ErrorReason(ParseJoinToken(text.substr(0, size)).status()), "TOKEN_MALFORMED") << size;
+    EXPECT_EQ(ErrorReason(ParseJoinToken(text.substr(0, size)).status()), "TOKEN_MALFORMED")
+        << size;
   }
   // Bits of the last letter may lie beyond the last byte; all others count.
   for (size_t at = 0; at + 1 < text.size(); ++at) {

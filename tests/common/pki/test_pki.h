@@ -49,7 +49,8 @@ inline TestIdentity IssueTo(const TestCa& ca, CertificateSpec spec, absl::Time n
 }
 
 // What an agent has.
-inline CertificateSpec ClusterSpecOf(absl::string_view uid = kTestClusterUid, uint32_t generation = 1) {
+inline CertificateSpec ClusterSpecOf(absl::string_view uid = kTestClusterUid,
+                                     uint32_t generation = 1) {
   CertificateSpec spec;
   spec.common_name = "edge-1";
   spec.uri_sans = {FormatPeerUri({kTestHubId, PeerKind::kCluster, std::string(uid)})};

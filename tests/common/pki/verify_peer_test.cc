@@ -1,4 +1,5 @@
-// Goal: nobody is taken for someone else. Each row is a certificate that someone might present, with the outcome.
+// Goal: nobody is taken for someone else. Each row is a certificate that someone might present,
+// with the outcome.
 #include "common/pki/verify_peer.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,8 @@ TEST(VerifyPeerTest, Outcomes) {
       {"good", good, "", root, now, PeerOutcome::kVerified},
       {"good, root sent along", good, root, root, now, PeerOutcome::kVerified},
       {"good, damaged chain sent along", good, "garbage", root, now, PeerOutcome::kVerified},
-      {"two roots, ours second", good, "", other.certificate_pem + root, now, PeerOutcome::kVerified},
+      {"two roots, ours second", good, "", other.certificate_pem + root, now,
+       PeerOutcome::kVerified},
       {"last second", good, "", root, now + week - absl::Seconds(1), PeerOutcome::kVerified},
       {"ended", good, "", root, now + week, PeerOutcome::kExpired},
       {"ended long ago", good, "", root, now + 20 * week, PeerOutcome::kExpired},
@@ -74,9 +76,10 @@ TEST(VerifyPeerTest, Outcomes) {
       {"garbage", "garbage", "", root, now, PeerOutcome::kUntrusted},
       {"no roots", good, "", "", now, PeerOutcome::kUntrusted},
       {"unreadable roots", good, "", "garbage", now, PeerOutcome::kUntrusted},
-      {"another CA", LeafOf(IssueTo(other, ClusterSpecOf())), "", root, now, PeerOutcome::kUntrusted},
-      {"another CA, sent along", LeafOf(IssueTo(other, ClusterSpecOf())), other.certificate_pem, root,
-       now, PeerOutcome::kUntrusted},
+      {"another CA", LeafOf(IssueTo(other, ClusterSpecOf())), "", root, now,
+       PeerOutcome::kUntrusted},
+      {"another CA, sent along", LeafOf(IssueTo(other, ClusterSpecOf())), other.certificate_pem,
+       root, now, PeerOutcome::kUntrusted},
       {"another CA of the same name", LeafOf(IssueTo(impostor, ClusterSpecOf())),
        impostor.certificate_pem, root, now, PeerOutcome::kUntrusted},
       {"another CA and ended", LeafOf(IssueTo(other, ClusterSpecOf())), "", root, now + 2 * week,
@@ -93,23 +96,27 @@ TEST(VerifyPeerTest, Outcomes) {
       {"server's certificate", LeafOf(IssueTo(ca, ServerSpec())), "", root, now,
        PeerOutcome::kUntrusted},
       {"identity, but for servers", LeafOf(IssueTo(ca, spec_with([](CertificateSpec* s) {
-         s->client = false;
-         s->server = true;
-       }))), "", root, now, PeerOutcome::kUntrusted},
-      {"no URI", LeafOf(IssueTo(ca, spec_with([](CertificateSpec* s) { s->uri_sans.clear(); }))), "",
-       root, now, PeerOutcome::kUntrusted},
-      {"two URIs", LeafOf(IssueTo(ca, spec_with([&](CertificateSpec* s) {
-         s->uri_sans.push_back(user_uri);
-       }))), "", root, now, PeerOutcome::kUntrusted},
+                                                     s->client = false;
+                                                     s->server = true;
+                                                   }))),
+       "", root, now, PeerOutcome::kUntrusted},
+      {"no URI", LeafOf(IssueTo(ca, spec_with([](CertificateSpec* s) { s->uri_sans.clear(); }))),
+       "", root, now, PeerOutcome::kUntrusted},
+      {"two URIs",
+       LeafOf(IssueTo(ca, spec_with([&](CertificateSpec* s) { s->uri_sans.push_back(user_uri); }))),
+       "", root, now, PeerOutcome::kUntrusted},
       {"URI of no known form", LeafOf(IssueTo(ca, spec_with([](CertificateSpec* s) {
-         s->uri_sans = {"spiffe://example.org/cluster/x"};
-       }))), "", root, now, PeerOutcome::kUntrusted},
-      {"URI with a zero byte", LeafOf(IssueTo(ca, spec_with([&](CertificateSpec* s) {
-         s->uri_sans = {user_uri + std::string("\0.evil", 6)};
-       }))), "", root, now, PeerOutcome::kUntrusted},
-      {"a DNS name beside the URI", LeafOf(IssueTo(ca, spec_with([](CertificateSpec* s) {
-         s->dns_sans = {"edge-1"};
-       }))), "", root, now, PeerOutcome::kVerified},
+                                                s->uri_sans = {"spiffe://example.org/cluster/x"};
+                                              }))),
+       "", root, now, PeerOutcome::kUntrusted},
+      {"URI with a zero byte",
+       LeafOf(IssueTo(ca, spec_with([&](CertificateSpec* s) {
+                        s->uri_sans = {user_uri + std::string("\0.evil", 6)};
+                      }))),
+       "", root, now, PeerOutcome::kUntrusted},
+      {"a DNS name beside the URI",
+       LeafOf(IssueTo(ca, spec_with([](CertificateSpec* s) { s->dns_sans = {"edge-1"}; }))), "",
+       root, now, PeerOutcome::kVerified},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -182,7 +189,8 @@ TEST(CheckPeerTest, EachPortAcceptsItsOwnKindOnly) {
       {"agent", agent, TestNow(), kTestHubId, PeerKind::kCluster, ""},
       {"user", user, TestNow(), kTestHubId, PeerKind::kUser, ""},
       {"agent at the users' port", agent, TestNow(), kTestHubId, PeerKind::kUser, "CERT_UNTRUSTED"},
-      {"user at the agents' port", user, TestNow(), kTestHubId, PeerKind::kCluster, "CERT_UNTRUSTED"},
+      {"user at the agents' port", user, TestNow(), kTestHubId, PeerKind::kCluster,
+       "CERT_UNTRUSTED"},
       {"of another hub", agent, TestNow(), other_hub, PeerKind::kCluster, "CERT_UNTRUSTED"},
       {"ended", agent, late, kTestHubId, PeerKind::kCluster, "CERT_EXPIRED"},
       {"ended, of another hub", agent, late, other_hub, PeerKind::kCluster, "CERT_UNTRUSTED"},
