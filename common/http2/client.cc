@@ -16,10 +16,12 @@
 namespace nave {
 namespace {
 
-// The part of a client that lives on the I/O thread: the queue, the connections, and when to make one.
+// The part of a client that lives on the I/O thread: the queue, the connections, and when to make
+// one.
 class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
  public:
-  Core(IoThread* io, Http2Options options, std::optional<Proxy> proxy, std::shared_ptr<TlsContext> tls)
+  Core(IoThread* io, Http2Options options, std::optional<Proxy> proxy,
+       std::shared_ptr<TlsContext> tls)
       : io_(io), options_(std::move(options)), proxy_(std::move(proxy)), tls_(std::move(tls)) {
     const bool default_port = options_.port == (options_.plaintext ? 80 : 443);
     authority_ = FormatHostPort(options_.host, options_.port);
@@ -29,9 +31,9 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
   void Start(std::shared_ptr<Exchange> exchange) {
     if (closed_ || exchange->over) return;
     if (exchange->request.timeout != absl::InfiniteDuration()) {
-      exchange->total_timer =
-          io_->PostAfter(exchange->request.timeout, [weak = weak_from_this(), exchange = exchange.get(),
-                                                     hold = std::weak_ptr(exchange)] {
+      exchange->total_timer = io_->PostAfter(
+          exchange->request.timeout,
+          [weak = weak_from_this(), exchange = exchange.get(), hold = std::weak_ptr(exchange)] {
             const auto self = weak.lock();
             const auto held = hold.lock();
             if (self != nullptr && held != nullptr) self->OnTimeout(held);
@@ -83,7 +85,8 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
     exchange->delivery->End(std::move(end));
   }
 
-  void OnRefused(const std::shared_ptr<Exchange>& exchange, const std::string& why, bool going_away) override {
+  void OnRefused(const std::shared_ptr<Exchange>& exchange, const std::string& why,
+                 bool going_away) override {
     if (exchange->over) return;
     if (!exchange->repeatable() || exchange->times_refused >= options_.refused_retries_max) {
       OnFinished(exchange, {Http2Failure::kNotSent, why, {}});
@@ -113,10 +116,12 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
     // It still stands on the stack.
     io_->Post([dead = std::shared_ptr<Connection>(*found), keep = shared_from_this()] {});
     connections_.erase(found);
-    // One that opened counts as failed until it answers something: a server that accepts and closes must not be hammered.
+    // One that opened counts as failed until it answers something: a server that accepts and closes
+    // must not be hammered.
     if (!connection->is_proven()) {
       ++failed_connects_;
-      next_connect_at_ = std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(ReconnectDelay());
+      next_connect_at_ =
+          std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(ReconnectDelay());
     }
     if (!had_opened) ++counters_.connects_failed;
     if (!had_opened && !HasUsable()) {
@@ -156,14 +161,18 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
   }
 
   // Connections may go while one of them is called.
-  std::vector<std::shared_ptr<Connection>> Snapshot() const { return {connections_.begin(), connections_.end()}; }
-
-  bool HasUsable() const {
-    return std::any_of(connections_.begin(), connections_.end(),
-                       [](const auto& one) { return !one->is_connecting() && !one->is_draining(); });
+  std::vector<std::shared_ptr<Connection>> Snapshot() const {
+    return {connections_.begin(), connections_.end()};
   }
 
-  // Gives waiting requests to connections with a free stream and makes a connection when there is need.
+  bool HasUsable() const {
+    return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) {
+      return !one->is_connecting() && !one->is_draining();
+    });
+  }
+
+  // Gives waiting requests to connections with a free stream and makes a connection when there is
+  // need.
   void Pump() {
     // A connection that takes a request may report it at once, which comes back here.
     if (pumping_ || closed_) return;
@@ -198,18 +207,19 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
     if (usable >= options_.connections_max || connect_timer_ != 0) return;
     const auto now = std::chrono::steady_clock::now();
     if (failed_connects_ > 0 && now < next_connect_at_) {
-      connect_timer_ = io_->PostAfter(absl::FromChrono(next_connect_at_ - now), [weak = weak_from_this()] {
-        const auto self = weak.lock();
-        if (self == nullptr || self->closed_) return;
-        self->connect_timer_ = 0;
-        self->next_connect_at_ = {};
-        self->Pump();
-      });
+      connect_timer_ =
+          io_->PostAfter(absl::FromChrono(next_connect_at_ - now), [weak = weak_from_this()] {
+            const auto self = weak.lock();
+            if (self == nullptr || self->closed_) return;
+            self->connect_timer_ = 0;
+            self->next_connect_at_ = {};
+            self->Pump();
+          });
       return;
     }
     DialOptions dial{options_.host, options_.port, proxy_, tls_, options_.connect_timeout};
-    connections_.push_back(
-        std::make_shared<Connection>(*io_, options_, std::move(dial), authority_, this, &counters_));
+    connections_.push_back(std::make_shared<Connection>(*io_, options_, std::move(dial), authority_,
+                                                        this, &counters_));
   }
 
   IoThread* const io_;  // Outlives this: its destructor runs Close.
@@ -230,8 +240,12 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
 
 class StreamHandle : public Http2Stream {
  public:
-  StreamHandle(std::shared_ptr<IoThread> io, std::weak_ptr<Core> core, std::shared_ptr<Exchange> exchange)
-      : io_(std::move(io)), core_(std::move(core)), exchange_(std::move(exchange)), delivery_(exchange_->delivery) {}
+  StreamHandle(std::shared_ptr<IoThread> io, std::weak_ptr<Core> core,
+               std::shared_ptr<Exchange> exchange)
+      : io_(std::move(io)),
+        core_(std::move(core)),
+        exchange_(std::move(exchange)),
+        delivery_(exchange_->delivery) {}
 
   ~StreamHandle() override {
     if (delivery_->ended()) return;
@@ -257,7 +271,9 @@ class StreamHandle : public Http2Stream {
 class Client : public Http2Client {
  public:
   Client(std::shared_ptr<IoThread> io, Executor* executor, std::shared_ptr<Core> core)
-      : io_(std::move(io)), core_(std::move(core)), target_(std::make_shared<DeliveryTarget>(executor)) {}
+      : io_(std::move(io)),
+        core_(std::move(core)),
+        target_(std::make_shared<DeliveryTarget>(executor)) {}
 
   ~Client() override {
     target_->Close();
@@ -283,7 +299,9 @@ class Client : public Http2Client {
 
   absl::Status SetTls(const Http2Tls& tls) override {
     ASSIGN_OR_RETURN(std::shared_ptr<TlsContext> context, TlsContext::Make(tls));
-    io_->Post([core = core_, context = std::move(context)]() mutable { core->SetTls(std::move(context)); });
+    io_->Post([core = core_, context = std::move(context)]() mutable {
+      core->SetTls(std::move(context));
+    });
     return absl::OkStatus();
   }
 
@@ -308,7 +326,8 @@ absl::string_view FindHeader(const Http2Headers& headers, absl::string_view name
   return "";
 }
 
-absl::StatusOr<std::unique_ptr<Http2Client>> MakeHttp2Client(Http2Options options, Executor* executor,
+absl::StatusOr<std::unique_ptr<Http2Client>> MakeHttp2Client(Http2Options options,
+                                                             Executor* executor,
                                                              std::shared_ptr<IoThread> io) {
   std::shared_ptr<TlsContext> tls;
   if (!options.plaintext) {
@@ -320,7 +339,8 @@ absl::StatusOr<std::unique_ptr<Http2Client>> MakeHttp2Client(Http2Options option
   }
   if (io == nullptr) io = MakeIoThread();
   if (executor == nullptr) executor = io.get();
-  auto core = std::make_shared<Core>(io.get(), std::move(options), std::move(proxy), std::move(tls));
+  auto core =
+      std::make_shared<Core>(io.get(), std::move(options), std::move(proxy), std::move(tls));
   return std::make_unique<Client>(std::move(io), executor, std::move(core));
 }
 

@@ -15,8 +15,8 @@ constexpr size_t kReservedWindows = 4;
 
 }  // namespace
 
-Connection::Connection(IoThread& io, const Http2Options& options, DialOptions dial, std::string authority,
-                       ConnectionOwner* owner, ConnectionCounters* counters)
+Connection::Connection(IoThread& io, const Http2Options& options, DialOptions dial,
+                       std::string authority, ConnectionOwner* owner, ConnectionCounters* counters)
     : io_(io),
       options_(options),
       authority_(std::move(authority)),
@@ -35,13 +35,16 @@ size_t Connection::StreamLimit() const {
   return allowed - std::min(options_.streams_reserved, allowed / 2);
 }
 
-bool Connection::CanTake() const { return open_ && !draining_ && !dead_ && streams_.size() < StreamLimit(); }
+bool Connection::CanTake() const {
+  return open_ && !draining_ && !dead_ && streams_.size() < StreamLimit();
+}
 
 void Connection::OnOpen() {
   open_ = true;
   ++counters_->connections_opened;
-  session_ = MakeHttp2Session(this, options_.stream_window_bytes,
-                              std::min<uint64_t>(uint64_t{options_.stream_window_bytes} * kReservedWindows, 1u << 30));
+  session_ = MakeHttp2Session(
+      this, options_.stream_window_bytes,
+      std::min<uint64_t>(uint64_t{options_.stream_window_bytes} * kReservedWindows, 1u << 30));
   last_received_ = std::chrono::steady_clock::now();
   ArmPing(options_.ping_after);
   if (draining_) {
@@ -54,11 +57,13 @@ void Connection::OnOpen() {
 
 void Connection::Submit(const std::shared_ptr<Exchange>& exchange) {
   exchange->body_sent = 0;
-  absl::StatusOr<int32_t> id = session_->Submit(options_.plaintext ? "http" : "https", authority_, exchange->request,
-                                                exchange->has_body() ? exchange.get() : nullptr);
+  absl::StatusOr<int32_t> id =
+      session_->Submit(options_.plaintext ? "http" : "https", authority_, exchange->request,
+                       exchange->has_body() ? exchange.get() : nullptr);
   if (!id.ok()) {
     if (id.status().code() == absl::StatusCode::kInvalidArgument) {
-      owner_->OnFinished(exchange, {Http2Failure::kBadRequest, std::string(id.status().message()), {}});
+      owner_->OnFinished(exchange,
+                         {Http2Failure::kBadRequest, std::string(id.status().message()), {}});
     } else {
       // The connection has used up its stream numbers.
       draining_ = true;
@@ -71,10 +76,10 @@ void Connection::Submit(const std::shared_ptr<Exchange>& exchange) {
   streams_[*id] = exchange;
   ++counters_->streams_active;
   if (exchange->request.header_timeout != absl::InfiniteDuration()) {
-    exchange->header_timer = io_.PostAfter(exchange->request.header_timeout,
-                                           [weak = std::weak_ptr(self_), id = *id] {
-                                             if (const auto self = weak.lock()) (*self)->OnHeaderTimeout(id);
-                                           });
+    exchange->header_timer =
+        io_.PostAfter(exchange->request.header_timeout, [weak = std::weak_ptr(self_), id = *id] {
+          if (const auto self = weak.lock()) (*self)->OnHeaderTimeout(id);
+        });
   }
 }
 
@@ -163,10 +168,11 @@ void Connection::ReportAfterFeed() {
     const std::shared_ptr<Exchange> exchange = Detach(id);
     if (exchange == nullptr) continue;
     session_->Reset(id);
-    owner_->OnFinished(exchange, {Http2Failure::kTooLarge,
-                                  absl::StrCat("response body: want at most ", exchange->request.response_bytes_max,
-                                               " bytes, got more"),
-                                  {}});
+    owner_->OnFinished(exchange,
+                       {Http2Failure::kTooLarge,
+                        absl::StrCat("response body: want at most ",
+                                     exchange->request.response_bytes_max, " bytes, got more"),
+                        {}});
   }
   std::vector<Closed> closed = std::move(closed_);
   closed_.clear();
@@ -186,8 +192,9 @@ void Connection::ReportClosed(Closed& closed) {
     return;
   }
   trailers_.erase(exchange->id);
-  const std::string why = absl::StrCat(authority_, ": stream reset by the server: ", Http2ErrorName(closed.error_code),
-                                       draining_ ? absl::StrCat(" (", goaway_text_, ")") : "");
+  const std::string why =
+      absl::StrCat(authority_, ": stream reset by the server: ", Http2ErrorName(closed.error_code),
+                   draining_ ? absl::StrCat(" (", goaway_text_, ")") : "");
   if (closed.error_code == kRefusedStream && !exchange->headers_seen) {
     owner_->OnRefused(exchange, why, draining_);
   } else {
@@ -203,7 +210,8 @@ void Connection::LeaveGoingAway() {
   for (const int32_t id : leaving) {
     const std::shared_ptr<Exchange> exchange = Detach(id);
     session_->Reset(id);
-    owner_->OnFinished(exchange, {Http2Failure::kLost, absl::StrCat(authority_, ": ", goaway_text_), {}});
+    owner_->OnFinished(exchange,
+                       {Http2Failure::kLost, absl::StrCat(authority_, ": ", goaway_text_), {}});
   }
 }
 
@@ -265,7 +273,8 @@ void Connection::OnGoAway(int32_t, uint32_t error_code, absl::string_view debug)
   draining_ = true;
   went_away_ = true;
   goaway_text_ = absl::StrCat("the server is going away: ", Http2ErrorName(error_code));
-  if (!debug.empty()) absl::StrAppend(&goaway_text_, " (", absl::CHexEscape(debug.substr(0, 200)), ")");
+  if (!debug.empty())
+    absl::StrAppend(&goaway_text_, " (", absl::CHexEscape(debug.substr(0, 200)), ")");
 }
 
 void Connection::ArmPing(absl::Duration after) {
@@ -278,9 +287,11 @@ void Connection::ArmPing(absl::Duration after) {
 void Connection::OnPingTimer() {
   ping_timer_ = 0;
   if (dead_) return;
-  const absl::Duration silence = absl::FromChrono(std::chrono::steady_clock::now() - last_received_);
+  const absl::Duration silence =
+      absl::FromChrono(std::chrono::steady_clock::now() - last_received_);
   if (ping_sent_) {
-    // A process that was stopped for a while finds the timer due and the answer unread: reads come first.
+    // A process that was stopped for a while finds the timer due and the answer unread: reads come
+    // first.
     io_.Post([weak = std::weak_ptr(self_)] {
       const auto self = weak.lock();
       if (self == nullptr || (*self)->dead_) return;
@@ -309,10 +320,11 @@ void Connection::OnHeaderTimeout(int32_t id) {
   const std::shared_ptr<Exchange> exchange = Detach(id);
   if (exchange == nullptr || dead_) return;
   session_->Reset(id);
-  owner_->OnFinished(
-      exchange, {Http2Failure::kTimeout,
-                 absl::StrCat(authority_, ": no answer for ", absl::FormatDuration(exchange->request.header_timeout)),
-                 {}});
+  owner_->OnFinished(exchange,
+                     {Http2Failure::kTimeout,
+                      absl::StrCat(authority_, ": no answer for ",
+                                   absl::FormatDuration(exchange->request.header_timeout)),
+                      {}});
   if (dead_) return;
   owner_->OnChanged();
   Flush();

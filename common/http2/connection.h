@@ -1,4 +1,5 @@
-// One HTTP/2 connection: frames over a transport, its streams, and the watch over its life. Internal to this layer.
+// One HTTP/2 connection: frames over a transport, its streams, and the watch over its life.
+// Internal to this layer.
 #ifndef NAVE_COMMON_HTTP2_CONNECTION_H_
 #define NAVE_COMMON_HTTP2_CONNECTION_H_
 
@@ -34,11 +35,14 @@ class ConnectionOwner {
   // The server answered a request: the connection is good.
   virtual void OnAnswer() = 0;
   virtual void OnFinished(const std::shared_ptr<Exchange>& exchange, Http2End end) = 0;
-  // The server did not process it. `going_away`: because it ends the connection, not just this stream.
-  virtual void OnRefused(const std::shared_ptr<Exchange>& exchange, const std::string& why, bool going_away) = 0;
+  // The server did not process it. `going_away`: because it ends the connection, not just this
+  // stream.
+  virtual void OnRefused(const std::shared_ptr<Exchange>& exchange, const std::string& why,
+                         bool going_away) = 0;
   // It opened, has a free stream, or takes no more: look at the queue.
   virtual void OnChanged() = 0;
-  // The connection is over; all its exchanges were reported before. May drop it, but not inside this call.
+  // The connection is over; all its exchanges were reported before. May drop it, but not inside
+  // this call.
   virtual void OnDead(Connection* connection, const absl::Status& why, bool had_opened) = 0;
 };
 

@@ -22,7 +22,9 @@ void DeliveryTarget::Close() {
   executor_ = nullptr;
 }
 
-void Delivery::Headers(int status, Http2Headers headers) { Add(HeadersEvent{status, std::move(headers)}); }
+void Delivery::Headers(int status, Http2Headers headers) {
+  Add(HeadersEvent{status, std::move(headers)});
+}
 
 void Delivery::Data(absl::string_view data) {
   {
@@ -66,7 +68,8 @@ void Delivery::Run() {
   for (Event& event : events) {
     if (cancelled_ || target_->IsClosed()) return;
     if (auto* headers = std::get_if<HeadersEvent>(&event)) {
-      if (callbacks->on_headers) callbacks->on_headers(headers->status, std::move(headers->headers));
+      if (callbacks->on_headers)
+        callbacks->on_headers(headers->status, std::move(headers->headers));
     } else if (auto* chunk = std::get_if<std::string>(&event)) {
       consumed += chunk->size();
       if (callbacks->on_data) callbacks->on_data(std::move(*chunk));

@@ -1,4 +1,5 @@
-// One request on its way: what is sent, what came, and the hand-over to the executor. Internal to this layer.
+// One request on its way: what is sent, what came, and the hand-over to the executor. Internal to
+// this layer.
 #ifndef NAVE_COMMON_HTTP2_EXCHANGE_H_
 #define NAVE_COMMON_HTTP2_EXCHANGE_H_
 
@@ -33,19 +34,23 @@ class DeliveryTarget {
   bool closed_ = false;  // Of the executor's thread.
 };
 
-// Carries the events of one stream from the I/O thread to the executor, several in one task when they come faster than they are
-// taken.
+// Carries the events of one stream from the I/O thread to the executor, several in one task when
+// they come faster than they are taken.
 class Delivery : public std::enable_shared_from_this<Delivery> {
  public:
   Delivery(std::shared_ptr<DeliveryTarget> target, Http2Callbacks callbacks)
-      : target_(std::move(target)), callbacks_(std::make_shared<Http2Callbacks>(std::move(callbacks))) {}
+      : target_(std::move(target)),
+        callbacks_(std::make_shared<Http2Callbacks>(std::move(callbacks))) {}
 
   // I/O thread.
   void Headers(int status, Http2Headers headers);
   void Data(absl::string_view data);
   void End(Http2End end);
-  // Called on the executor with the number of bytes that the receiver took, while the stream goes on. Set before the first event.
-  void SetConsumed(std::function<void(size_t)> on_consumed) { on_consumed_ = std::move(on_consumed); }
+  // Called on the executor with the number of bytes that the receiver took, while the stream goes
+  // on. Set before the first event.
+  void SetConsumed(std::function<void(size_t)> on_consumed) {
+    on_consumed_ = std::move(on_consumed);
+  }
 
   // Executor's thread: no callback runs afterwards.
   void Cancel();

@@ -47,7 +47,8 @@ bool InBlock(absl::string_view block, const Address& address) {
   bool is_v4 = false;
   const std::optional<Address> base = ParseAddress(parts[0], &is_v4);
   int bits = 0;
-  if (!base || !absl::SimpleAtoi(parts[1], &bits) || bits < 0 || bits > (is_v4 ? 32 : 128)) return false;
+  if (!base || !absl::SimpleAtoi(parts[1], &bits) || bits < 0 || bits > (is_v4 ? 32 : 128))
+    return false;
   return SharesPrefix(*base, address, is_v4 ? bits + 96 : bits);
 }
 
@@ -105,7 +106,8 @@ bool EntryCovers(absl::string_view entry, absl::string_view host, int port) {
 std::string PercentDecode(absl::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && absl::ascii_isxdigit(text[i + 1]) && absl::ascii_isxdigit(text[i + 2])) {
+    if (text[i] == '%' && i + 2 < text.size() && absl::ascii_isxdigit(text[i + 1]) &&
+        absl::ascii_isxdigit(text[i + 2])) {
       out += absl::HexStringToBytes(text.substr(i + 1, 2));
       i += 2;
     } else {
@@ -129,11 +131,13 @@ absl::StatusOr<Proxy> ParseProxyUrl(absl::string_view url) {
   rest = rest.substr(0, rest.find_first_of("/?#"));
   Proxy proxy;
   if (const size_t at = rest.rfind('@'); at != absl::string_view::npos) {
-    proxy.authorization = absl::StrCat("Basic ", absl::Base64Escape(PercentDecode(rest.substr(0, at))));
+    proxy.authorization =
+        absl::StrCat("Basic ", absl::Base64Escape(PercentDecode(rest.substr(0, at))));
     rest.remove_prefix(at + 1);
   }
   if (!SplitHostPort(rest, &proxy.host, &proxy.port) || proxy.host.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("proxy url: want http://host:port, got host \"", rest, "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("proxy url: want http://host:port, got host \"", rest, "\""));
   }
   if (proxy.port == 0) proxy.port = 80;
   return proxy;
@@ -166,11 +170,13 @@ absl::Status CheckConnectReply(absl::string_view reply) {
   const absl::string_view line = reply.substr(0, reply.find_first_of("\r\n"));
   const std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', 2));
   int code = 0;
-  if (words.size() < 2 || !absl::StartsWith(words[0], "HTTP/1.") || !absl::SimpleAtoi(words[1], &code)) {
+  if (words.size() < 2 || !absl::StartsWith(words[0], "HTTP/1.") ||
+      !absl::SimpleAtoi(words[1], &code)) {
     return absl::UnavailableError("proxy: the answer to CONNECT is no HTTP/1.1 response");
   }
   if (code < 200 || code > 299) {
-    return absl::UnavailableError(absl::StrCat("proxy: CONNECT answered \"", line.substr(0, 200), "\""));
+    return absl::UnavailableError(
+        absl::StrCat("proxy: CONNECT answered \"", line.substr(0, 200), "\""));
   }
   return absl::OkStatus();
 }

@@ -16,19 +16,21 @@ struct Proxy {
   std::string authorization;  // Value of Proxy-Authorization; empty: none.
 };
 
-// "http://[user:password@]host[:port]" (default port 80; a bare host:port counts as http). INVALID_ARGUMENT for any other scheme.
-// The error never shows the password.
+// "http://[user:password@]host[:port]" (default port 80; a bare host:port counts as http).
+// INVALID_ARGUMENT for any other scheme. The error never shows the password.
 absl::StatusOr<Proxy> ParseProxyUrl(absl::string_view url);
 
-// True when `host` is to be dialled without a proxy: it is a loopback host or an entry of `no_proxy` (comma-separated: a name covers itself and its
-// subdomains, ".suffix" and "*.suffix" only subdomains, an address itself, a CIDR block its addresses, "*" all; ":port" limits an entry to
-// that port).
+// True when `host` is to be dialled without a proxy: it is a loopback host or an entry of
+// `no_proxy` (comma-separated: a name covers itself and its subdomains, ".suffix" and "*.suffix"
+// only subdomains, an address itself, a CIDR block its addresses, "*" all; ":port" limits an entry
+// to that port).
 bool BypassesProxy(absl::string_view host, int port, absl::string_view no_proxy);
 
 // The request that opens a tunnel.
 std::string FormatConnectRequest(absl::string_view host, int port, const Proxy& proxy);
 
-// OK when `reply` (status line and headers) says that the tunnel is open; UNAVAILABLE with the proxy's status line otherwise.
+// OK when `reply` (status line and headers) says that the tunnel is open; UNAVAILABLE with the
+// proxy's status line otherwise.
 absl::Status CheckConnectReply(absl::string_view reply);
 
 // "host:port", an IPv6 address in brackets.

@@ -18,7 +18,8 @@ constexpr uint32_t kHeaderListBytesMax = 64 * 1024;
 nghttp2_nv MakeHeader(absl::string_view name, absl::string_view value) {
   // nghttp2 copies both; its struct is not const-correct.
   return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+          reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
+          NGHTTP2_NV_FLAG_NONE};
 }
 
 absl::string_view View(const uint8_t* data, size_t size) {
@@ -27,7 +28,8 @@ absl::string_view View(const uint8_t* data, size_t size) {
 
 class Session : public Http2Session {
  public:
-  Session(Http2SessionHandler* handler, uint32_t stream_window, uint32_t connection_window) : handler_(handler) {
+  Session(Http2SessionHandler* handler, uint32_t stream_window, uint32_t connection_window)
+      : handler_(handler) {
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, &OnBeginHeaders);
@@ -37,28 +39,33 @@ class Session : public Http2Session {
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &OnStreamClose);
     nghttp2_option* option = nullptr;
     nghttp2_option_new(&option);
-    // Windows open again only when the receiver took the data: what waits in memory is bounded by them.
+    // Windows open again only when the receiver took the data: what waits in memory is bounded by
+    // them.
     nghttp2_option_set_no_auto_window_update(option, 1);
     nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_session_client_new2(&session_, callbacks, this, option);
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(callbacks);
 
-    const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-                                               {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, stream_window},
-                                               {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kHeaderListBytesMax}};
+    const nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, stream_window},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kHeaderListBytesMax}};
     nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, 3);
-    nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, static_cast<int32_t>(connection_window));
+    nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                          static_cast<int32_t>(connection_window));
   }
   ~Session() override { nghttp2_session_del(session_); }
 
-  absl::StatusOr<int32_t> Submit(absl::string_view scheme, absl::string_view authority, const Http2Request& request,
-                                 Http2BodySource* body) override {
-    std::vector<nghttp2_nv> headers = {MakeHeader(":method", request.method), MakeHeader(":scheme", scheme),
-                                       MakeHeader(":authority", authority), MakeHeader(":path", request.path)};
+  absl::StatusOr<int32_t> Submit(absl::string_view scheme, absl::string_view authority,
+                                 const Http2Request& request, Http2BodySource* body) override {
+    std::vector<nghttp2_nv> headers = {
+        MakeHeader(":method", request.method), MakeHeader(":scheme", scheme),
+        MakeHeader(":authority", authority), MakeHeader(":path", request.path)};
     for (const Http2Header& header : request.headers) {
       if (!IsSendable(header)) {
-        return absl::InvalidArgumentError(absl::StrCat("header \"", header.name, "\" cannot be sent over HTTP/2"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("header \"", header.name, "\" cannot be sent over HTTP/2"));
       }
       headers.push_back(MakeHeader(header.name, header.value));
     }
@@ -90,9 +97,11 @@ class Session : public Http2Session {
   void GoAway() override { nghttp2_session_terminate_session(session_, NGHTTP2_NO_ERROR); }
 
   absl::Status Feed(absl::string_view data) override {
-    const ssize_t taken =
-        nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(data.data()), data.size());
-    if (taken < 0) return absl::UnavailableError(absl::StrCat("http2: ", nghttp2_strerror(static_cast<int>(taken))));
+    const ssize_t taken = nghttp2_session_mem_recv(
+        session_, reinterpret_cast<const uint8_t*>(data.data()), data.size());
+    if (taken < 0)
+      return absl::UnavailableError(
+          absl::StrCat("http2: ", nghttp2_strerror(static_cast<int>(taken))));
     return absl::OkStatus();
   }
 
@@ -101,7 +110,8 @@ class Session : public Http2Session {
       const uint8_t* frame = nullptr;
       const ssize_t size = nghttp2_session_mem_send(session_, &frame);
       if (size < 0) {
-        return absl::UnavailableError(absl::StrCat("http2: ", nghttp2_strerror(static_cast<int>(size))));
+        return absl::UnavailableError(
+            absl::StrCat("http2: ", nghttp2_strerror(static_cast<int>(size))));
       }
       if (size == 0) break;
       out.append(reinterpret_cast<const char*>(frame), static_cast<size_t>(size));
@@ -126,8 +136,8 @@ class Session : public Http2Session {
   };
 
   static bool IsSendable(const Http2Header& header) {
-    static constexpr absl::string_view kForbidden[] = {"connection", "keep-alive",       "proxy-connection",
-                                                       "upgrade",    "transfer-encoding", "host"};
+    static constexpr absl::string_view kForbidden[] = {
+        "connection", "keep-alive", "proxy-connection", "upgrade", "transfer-encoding", "host"};
     for (absl::string_view name : kForbidden) {
       if (header.name == name) return false;
     }
@@ -135,8 +145,10 @@ class Session : public Http2Session {
       if (c >= 'A' && c <= 'Z') return false;
     }
     return !header.name.empty() && header.name[0] != ':' &&
-           nghttp2_check_header_name(reinterpret_cast<const uint8_t*>(header.name.data()), header.name.size()) != 0 &&
-           nghttp2_check_header_value(reinterpret_cast<const uint8_t*>(header.value.data()), header.value.size()) != 0;
+           nghttp2_check_header_name(reinterpret_cast<const uint8_t*>(header.name.data()),
+                                     header.name.size()) != 0 &&
+           nghttp2_check_header_value(reinterpret_cast<const uint8_t*>(header.value.data()),
+                                      header.value.size()) != 0;
   }
 
   static Session& Self(void* user) { return *static_cast<Session*>(user); }
@@ -154,13 +166,15 @@ class Session : public Http2Session {
     return 0;
   }
 
-  static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
-                      const uint8_t* value, size_t value_size, uint8_t, void* user) {
+  static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
+                      size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
+                      void* user) {
     Stream* stream = Self(user).Find(frame->hd.stream_id);
     if (stream == nullptr) return 0;
     stream->header_bytes += name_size + value_size + 32;
     if (stream->header_bytes > kHeaderListBytesMax) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    stream->headers.push_back({std::string(View(name, name_size)), std::string(View(value, value_size))});
+    stream->headers.push_back(
+        {std::string(View(name, name_size)), std::string(View(value, value_size))});
     return 0;
   }
 
@@ -200,7 +214,8 @@ class Session : public Http2Session {
     handler_->OnHeaders(id, status, std::move(headers));
   }
 
-  static int OnDataChunk(nghttp2_session* session, uint8_t, int32_t id, const uint8_t* data, size_t size, void* user) {
+  static int OnDataChunk(nghttp2_session* session, uint8_t, int32_t id, const uint8_t* data,
+                         size_t size, void* user) {
     Session& self = Self(user);
     if (self.Find(id) == nullptr) {
       // Of a stream that we reset: only the connection's window matters still.
@@ -221,12 +236,12 @@ class Session : public Http2Session {
     return 0;
   }
 
-  static ssize_t ReadBody(nghttp2_session*, int32_t id, uint8_t* buffer, size_t size, uint32_t* flags,
-                          nghttp2_data_source* source, void* user) {
+  static ssize_t ReadBody(nghttp2_session*, int32_t id, uint8_t* buffer, size_t size,
+                          uint32_t* flags, nghttp2_data_source* source, void* user) {
     if (Self(user).Find(id) == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     bool end = false;
-    const size_t n =
-        static_cast<Http2BodySource*>(source->ptr)->Read(reinterpret_cast<char*>(buffer), size, &end);
+    const size_t n = static_cast<Http2BodySource*>(source->ptr)
+                         ->Read(reinterpret_cast<char*>(buffer), size, &end);
     if (end) *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (n == 0 && !end) return NGHTTP2_ERR_DEFERRED;
     return static_cast<ssize_t>(n);
@@ -239,7 +254,8 @@ class Session : public Http2Session {
 
 }  // namespace
 
-std::unique_ptr<Http2Session> MakeHttp2Session(Http2SessionHandler* handler, uint32_t stream_window_bytes,
+std::unique_ptr<Http2Session> MakeHttp2Session(Http2SessionHandler* handler,
+                                               uint32_t stream_window_bytes,
                                                uint32_t connection_window_bytes) {
   return std::make_unique<Session>(handler, stream_window_bytes, connection_window_bytes);
 }

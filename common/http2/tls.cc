@@ -31,7 +31,9 @@ UniqueBio ReadOnlyBio(absl::string_view text) {
   return UniqueBio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-UniqueX509 ReadCertificate(BIO* bio) { return UniqueX509(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr)); }
+UniqueX509 ReadCertificate(BIO* bio) {
+  return UniqueX509(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr));
+}
 
 absl::Status LoadRoots(SSL_CTX* ctx, absl::string_view pem) {
   if (pem.empty()) {
@@ -58,7 +60,8 @@ absl::Status LoadIdentity(SSL_CTX* ctx, const Http2Tls& tls) {
     return absl::InvalidArgumentError("tls client certificate: no certificate in the PEM text");
   }
   while (UniqueX509 next = ReadCertificate(bio.get())) {
-    if (SSL_CTX_add_extra_chain_cert(ctx, next.get()) == 1) next.release();  // Owned by the context now.
+    if (SSL_CTX_add_extra_chain_cert(ctx, next.get()) == 1)
+      next.release();  // Owned by the context now.
   }
   ERR_clear_error();
   const UniqueBio key_bio = ReadOnlyBio(tls.private_key_pem);
@@ -82,9 +85,10 @@ absl::StatusOr<std::shared_ptr<TlsContext>> TlsContext::Make(const Http2Tls& tls
   SSL_CTX* ctx = context->ctx_.get();
   if (ctx == nullptr) return absl::InternalError("tls: no context");
   SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
-  // Partial and moved writes: the output buffer is drained as far as the socket takes it. Released buffers: 34 KB less for each
-  // idle connection.
-  SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  // Partial and moved writes: the output buffer is drained as far as the socket takes it. Released
+  // buffers: 34 KB less for each idle connection.
+  SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                            SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
   static constexpr unsigned char kAlpn[] = {2, 'h', '2'};

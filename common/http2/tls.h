@@ -22,9 +22,11 @@ using UniqueSsl = std::unique_ptr<SSL, SslDeleter>;
 // What the connections of one set of credentials share. Immutable once made; used from any thread.
 class TlsContext {
  public:
-  // INVALID_ARGUMENT: a PEM text that cannot be read, or a key that does not belong to the certificate.
+  // INVALID_ARGUMENT: a PEM text that cannot be read, or a key that does not belong to the
+  // certificate.
   static absl::StatusOr<std::shared_ptr<TlsContext>> Make(const Http2Tls& tls);
-  // A client-side connection that asks for HTTP/2 and verifies the server as `host` (or as tls.server_name).
+  // A client-side connection that asks for HTTP/2 and verifies the server as `host` (or as
+  // tls.server_name).
   absl::StatusOr<UniqueSsl> NewConnection(absl::string_view host) const;
 
  private:
@@ -39,7 +41,8 @@ class TlsContext {
 // OK when the handshake of `ssl` agreed on HTTP/2.
 absl::Status CheckAlpn(SSL* ssl);
 
-// Why the last call on `ssl` failed: the verification error, the peer's alert, or the library's text. Clears the thread's error queue.
+// Why the last call on `ssl` failed: the verification error, the peer's alert, or the library's
+// text. Clears the thread's error queue.
 std::string TlsErrorText(SSL* ssl);
 
 }  // namespace nave

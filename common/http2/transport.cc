@@ -40,14 +40,16 @@ SteadyTime SteadyAfter(absl::Duration delay) {
   return std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(bounded);
 }
 
-// What the thread runs; owned by the thread and by the IoThread, so that whichever ends last frees it.
+// What the thread runs; owned by the thread and by the IoThread, so that whichever ends last frees
+// it.
 struct Loop : std::enable_shared_from_this<Loop> {
   boost::asio::io_context context{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
+      context.get_executor()};
   boost::asio::steady_timer alarm{context};
 
   std::mutex mutex;
-  TimerId next_id = 1;                                  // Guarded by mutex, as all below.
+  TimerId next_id = 1;  // Guarded by mutex, as all below.
   std::map<std::pair<SteadyTime, TimerId>, Task> timers;
   std::map<TimerId, SteadyTime> timer_times;
 
@@ -162,16 +164,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ArmDeadline(deadline_at_);
     const std::string host = options_.proxy ? options_.proxy->host : options_.host;
     const int port = options_.proxy ? options_.proxy->port : options_.port;
-    resolver_.async_resolve(host, absl::StrCat(port),
-                            [self = shared_from_this(), host](const error_code& error, tcp::resolver::results_type found) {
-                              if (self->stage_ != Stage::kResolve) return;
-                              if (error || found.empty()) {
-                                self->Fail(absl::StrCat("cannot resolve \"", host, "\": ", error.message()));
-                                return;
-                              }
-                              for (const auto& entry : found) self->addresses_.push_back(entry.endpoint());
-                              self->ConnectNext("");
-                            });
+    resolver_.async_resolve(
+        host, absl::StrCat(port),
+        [self = shared_from_this(), host](const error_code& error,
+                                          tcp::resolver::results_type found) {
+          if (self->stage_ != Stage::kResolve) return;
+          if (error || found.empty()) {
+            self->Fail(absl::StrCat("cannot resolve \"", host, "\": ", error.message()));
+            return;
+          }
+          for (const auto& entry : found) self->addresses_.push_back(entry.endpoint());
+          self->ConnectNext("");
+        });
   }
 
   // Ends everything without a word to the handler.
@@ -188,7 +192,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
       if (n < 0) {
         // Reported from the loop, so that the handler is not called inside its own call.
         broken_ = true;
-        boost::asio::post(context_, [self = shared_from_this(), text = error_text_] { self->Fail(text); });
+        boost::asio::post(context_,
+                          [self = shared_from_this(), text = error_text_] { self->Fail(text); });
         break;
       }
       if (n == 0) {
@@ -226,14 +231,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     address_text_ = FormatHostPort(address.address().to_string(), address.port());
     error_code ignored;
     socket_.close(ignored);
-    socket_.async_connect(address, [self = shared_from_this(), attempt = next_address_](const error_code& error) {
-      if (self->stage_ != Stage::kConnect || attempt != self->next_address_) return;
-      if (error) {
-        self->ConnectNext(error.message());
-        return;
-      }
-      self->Connected();
-    });
+    socket_.async_connect(
+        address, [self = shared_from_this(), attempt = next_address_](const error_code& error) {
+          if (self->stage_ != Stage::kConnect || attempt != self->next_address_) return;
+          if (error) {
+            self->ConnectNext(error.message());
+            return;
+          }
+          self->Connected();
+        });
   }
 
   void Connected() {
@@ -244,7 +250,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ArmDeadline(deadline_at_);
     if (options_.proxy) {
       stage_ = Stage::kTunnel;
-      const std::string request = FormatConnectRequest(options_.host, options_.port, *options_.proxy);
+      const std::string request =
+          FormatConnectRequest(options_.host, options_.port, *options_.proxy);
       // A fresh socket's buffer takes these few bytes at once.
       if (send(socket_.native_handle(), request.data(), request.size(), MSG_NOSIGNAL) !=
           static_cast<ssize_t>(request.size())) {
@@ -375,7 +382,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ssize_t RawWrite(absl::string_view data) {
     if (ssl_ != nullptr) {
       ERR_clear_error();
-      const int n = SSL_write(ssl_.get(), data.data(), static_cast<int>(std::min<size_t>(data.size(), 1 << 20)));
+      const int n = SSL_write(ssl_.get(), data.data(),
+                              static_cast<int>(std::min<size_t>(data.size(), 1 << 20)));
       return n > 0 ? n : SslOutcome(n);
     }
     const ssize_t n = send(socket_.native_handle(), data.data(), data.size(), MSG_NOSIGNAL);
@@ -395,7 +403,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
         error_text_ = "connection closed by the server";
         return -1;
       case SSL_ERROR_SYSCALL:
-        error_text_ = saved_errno == 0 ? "connection closed by the server" : std::strerror(saved_errno);
+        error_text_ =
+            saved_errno == 0 ? "connection closed by the server" : std::strerror(saved_errno);
         ERR_clear_error();
         return -1;
       default:
@@ -406,9 +415,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   template <typename F>
   void Wait(tcp::socket::wait_type what, F then) {
-    socket_.async_wait(what, [self = shared_from_this(), then = std::move(then)](const error_code& error) mutable {
-      if (!error && self->stage_ != Stage::kClosed) then();
-    });
+    socket_.async_wait(
+        what, [self = shared_from_this(), then = std::move(then)](const error_code& error) mutable {
+          if (!error && self->stage_ != Stage::kClosed) then();
+        });
   }
 
   void ArmDeadline(SteadyTime at) {
@@ -436,9 +446,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     TransportHandler* handler = std::exchange(handler_, nullptr);
     // A failed connect names each address by itself.
     const bool name_address = stage_ > Stage::kConnect && address_text_ != label_;
-    const std::string where = name_address ? absl::StrCat(label_, " (", address_text_, ")") : label_;
+    const std::string where =
+        name_address ? absl::StrCat(label_, " (", address_text_, ")") : label_;
     Shut();
-    if (handler != nullptr) handler->OnClosed(absl::UnavailableError(absl::StrCat(where, ": ", why)));
+    if (handler != nullptr)
+      handler->OnClosed(absl::UnavailableError(absl::StrCat(where, ": ", why)));
   }
 
   void Shut() {
@@ -480,7 +492,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 class AsioTransport : public Transport {
  public:
-  explicit AsioTransport(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {
+  explicit AsioTransport(std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)) {
     connection_->Start();
   }
   ~AsioTransport() override { connection_->Close(); }
@@ -496,7 +509,8 @@ std::shared_ptr<IoThread> MakeIoThread() { return std::make_shared<AsioIoThread>
 
 std::unique_ptr<Transport> Dial(IoThread& io, DialOptions options, TransportHandler* handler) {
   auto& context = static_cast<AsioIoThread&>(io).context();
-  return std::make_unique<AsioTransport>(std::make_shared<Connection>(context, std::move(options), handler));
+  return std::make_unique<AsioTransport>(
+      std::make_shared<Connection>(context, std::move(options), handler));
 }
 
 }  // namespace nave

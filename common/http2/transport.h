@@ -1,4 +1,5 @@
-// One byte stream to a server: resolved, connected, tunnelled and encrypted. Internal to this layer.
+// One byte stream to a server: resolved, connected, tunnelled and encrypted. Internal to this
+// layer.
 #ifndef NAVE_COMMON_HTTP2_TRANSPORT_H_
 #define NAVE_COMMON_HTTP2_TRANSPORT_H_
 
@@ -43,11 +44,13 @@ struct DialOptions {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // How many bytes were taken; fewer than given: wait for OnWritable. An error is reported by OnClosed, later.
+  // How many bytes were taken; fewer than given: wait for OnWritable. An error is reported by
+  // OnClosed, later.
   virtual size_t Write(absl::string_view data) = 0;
 };
 
-// Resolves the name anew and tries all its addresses in turn. `io` must be from MakeIoThread; `handler` must outlive the transport.
+// Resolves the name anew and tries all its addresses in turn. `io` must be from MakeIoThread;
+// `handler` must outlive the transport.
 std::unique_ptr<Transport> Dial(IoThread& io, DialOptions options, TransportHandler* handler);
 
 }  // namespace nave

@@ -22,12 +22,13 @@ using ::testing::HasSubstr;
 // Patience of a test that waits for another thread; reached only when the test fails.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-// Runs calls on the I/O thread and waits for what happens there: the client under test has no executor of its own, so its callbacks
-// run on that thread.
+// Runs calls on the I/O thread and waits for what happens there: the client under test has no
+// executor of its own, so its callbacks run on that thread.
 class Caller {
  public:
   explicit Caller(Http2Options options) : io_(MakeIoThread()) {
-    absl::StatusOr<std::unique_ptr<Http2Client>> client = MakeHttp2Client(std::move(options), io_.get(), io_);
+    absl::StatusOr<std::unique_ptr<Http2Client>> client =
+        MakeHttp2Client(std::move(options), io_.get(), io_);
     EXPECT_TRUE(client.ok()) << client.status();
     if (client.ok()) client_ = *std::move(client);
   }
@@ -51,26 +52,26 @@ class Caller {
     int id = 0;
     Run([&] {
       id = next_id_++;
-      streams_[id] = client_->Start(
-          std::move(request),
-          {[this, id](int status, Http2Headers headers) {
-             Update([&] {
-               results_[id].status = status;
-               results_[id].headers = std::move(headers);
-             });
-           },
-           [this, id](std::string chunk) {
-             Update([&] {
-               results_[id].body += chunk;
-               results_[id].chunk_bytes_max = std::max(results_[id].chunk_bytes_max, chunk.size());
-             });
-           },
-           [this, id](const Http2End& end) {
-             Update([&] {
-               results_[id].end = end;
-               results_[id].ended = true;
-             });
-           }});
+      streams_[id] =
+          client_->Start(std::move(request), {[this, id](int status, Http2Headers headers) {
+                                                Update([&] {
+                                                  results_[id].status = status;
+                                                  results_[id].headers = std::move(headers);
+                                                });
+                                              },
+                                              [this, id](std::string chunk) {
+                                                Update([&] {
+                                                  results_[id].body += chunk;
+                                                  results_[id].chunk_bytes_max = std::max(
+                                                      results_[id].chunk_bytes_max, chunk.size());
+                                                });
+                                              },
+                                              [this, id](const Http2End& end) {
+                                                Update([&] {
+                                                  results_[id].end = end;
+                                                  results_[id].ended = true;
+                                                });
+                                              }});
     });
     return id;
   }
@@ -158,7 +159,8 @@ bool Eventually(F condition) {
 
 TestServer::Handler Echo() {
   return [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
-    reply->Send(200, {{"x-path", request.path}, {"x-connection", absl::StrCat(request.connection)}}, request.body);
+    reply->Send(200, {{"x-path", request.path}, {"x-connection", absl::StrCat(request.connection)}},
+                request.body);
   };
 }
 

@@ -39,7 +39,8 @@ TEST(Proxy, Bypass) {
       {"api.example.com", 443, ".", false},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(BypassesProxy(c.host, c.port, c.no_proxy), c.bypasses) << c.host << ":" << c.port << " | " << c.no_proxy;
+    EXPECT_EQ(BypassesProxy(c.host, c.port, c.no_proxy), c.bypasses)
+        << c.host << ":" << c.port << " | " << c.no_proxy;
   }
 }
 
@@ -80,7 +81,8 @@ TEST(Proxy, NeverShowsThePassword) {
 
 TEST(Proxy, Connect) {
   EXPECT_EQ(FormatConnectRequest("fd00::1", 443, {"p", 1, "Basic eA=="}),
-            "CONNECT [fd00::1]:443 HTTP/1.1\r\nHost: [fd00::1]:443\r\nProxy-Authorization: Basic eA==\r\n\r\n");
+            "CONNECT [fd00::1]:443 HTTP/1.1\r\nHost: [fd00::1]:443\r\nProxy-Authorization: Basic "
+            "eA==\r\n\r\n");
   EXPECT_TRUE(CheckConnectReply("HTTP/1.1 200 Connection established\r\n\r\n").ok());
   EXPECT_TRUE(CheckConnectReply("HTTP/1.0 200\r\n\r\n").ok());
   EXPECT_EQ(CheckConnectReply("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").message(),

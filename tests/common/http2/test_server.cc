@@ -39,15 +39,18 @@ std::vector<nghttp2_nv> ToNv(const Http2Headers& headers) {
   std::vector<nghttp2_nv> nv;
   for (const Http2Header& h : headers) {
     nv.push_back({reinterpret_cast<uint8_t*>(const_cast<char*>(h.name.data())),
-                  reinterpret_cast<uint8_t*>(const_cast<char*>(h.value.data())), h.name.size(), h.value.size(),
-                  NGHTTP2_NV_FLAG_NONE});
+                  reinterpret_cast<uint8_t*>(const_cast<char*>(h.value.data())), h.name.size(),
+                  h.value.size(), NGHTTP2_NV_FLAG_NONE});
   }
   return nv;
 }
 
-SSL_CTX* MakeServerContext(const TestCertificates& certificates, const TestServer::Options& options) {
+SSL_CTX* MakeServerContext(const TestCertificates& certificates,
+                           const TestServer::Options& options) {
   SSL_CTX* ctx = SSL_CTX_new(TLS_server_method());
-  const auto read = [](const std::string& text) { return BIO_new_mem_buf(text.data(), static_cast<int>(text.size())); };
+  const auto read = [](const std::string& text) {
+    return BIO_new_mem_buf(text.data(), static_cast<int>(text.size()));
+  };
   BIO* bio = read(certificates.server_pem);
   X509* leaf = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
   SSL_CTX_use_certificate(ctx, leaf);
@@ -69,10 +72,11 @@ SSL_CTX* MakeServerContext(const TestCertificates& certificates, const TestServe
   if (options.offer_http2) {
     SSL_CTX_set_alpn_select_cb(
         ctx,
-        [](SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned size, void*) {
+        [](SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+           unsigned size, void*) {
           static constexpr unsigned char kH2[] = {2, 'h', '2'};
-          return SSL_select_next_proto(const_cast<unsigned char**>(out), out_size, kH2, 3, in, size) ==
-                         OPENSSL_NPN_NEGOTIATED
+          return SSL_select_next_proto(const_cast<unsigned char**>(out), out_size, kH2, 3, in,
+                                       size) == OPENSSL_NPN_NEGOTIATED
                      ? SSL_TLSEXT_ERR_OK
                      : SSL_TLSEXT_ERR_ALERT_FATAL;
         },
@@ -103,17 +107,21 @@ class ServerConnection {
   }
   void Begin(int32_t id, int status, Http2Headers headers);
   void Resume(int32_t id) { nghttp2_session_resume_data(session_, id); }
-  void Reset(int32_t id, uint32_t code) { nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, code); }
+  void Reset(int32_t id, uint32_t code) {
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, code);
+  }
 
  private:
   static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* user);
-  static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
-                      const uint8_t* value, size_t value_size, uint8_t, void* user);
+  static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
+                      size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
+                      void* user);
   static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user);
-  static int OnDataChunk(nghttp2_session*, uint8_t, int32_t id, const uint8_t* data, size_t size, void* user);
+  static int OnDataChunk(nghttp2_session*, uint8_t, int32_t id, const uint8_t* data, size_t size,
+                         void* user);
   static int OnStreamClose(nghttp2_session*, int32_t id, uint32_t, void* user);
-  static ssize_t ReadOut(nghttp2_session* session, int32_t id, uint8_t* buffer, size_t size, uint32_t* flags,
-                         nghttp2_data_source*, void* user);
+  static ssize_t ReadOut(nghttp2_session* session, int32_t id, uint8_t* buffer, size_t size,
+                         uint32_t* flags, nghttp2_data_source*, void* user);
 
   Server* server_;
   const int index_;
@@ -168,7 +176,9 @@ class Server : public TestServer {
   }
 
   void GoAway(int connection, int32_t last_stream, uint32_t error_code) override {
-    Post([=, this] { With(connection, [&](ServerConnection& c) { c.GoAway(last_stream, error_code); }); });
+    Post([=, this] {
+      With(connection, [&](ServerConnection& c) { c.GoAway(last_stream, error_code); });
+    });
   }
   void Freeze() override {
     Post([this] { frozen_ = true; });
@@ -249,7 +259,9 @@ class Server : public TestServer {
       std::vector<int> indices = {-1, -1};
       if (!frozen_) {
         for (const auto& [index, connection] : connections_) {
-          fds.push_back({connection->fd(), static_cast<short>(POLLIN | (connection->wants_write() ? POLLOUT : 0)), 0});
+          fds.push_back({connection->fd(),
+                         static_cast<short>(POLLIN | (connection->wants_write() ? POLLOUT : 0)),
+                         0});
           indices.push_back(index);
         }
       }
@@ -259,7 +271,8 @@ class Server : public TestServer {
       if ((fds[1].revents & POLLIN) != 0) Accept();
       for (size_t i = 2; i < fds.size(); ++i) {
         const auto found = connections_.find(indices[i]);
-        if (fds[i].revents != 0 && found != connections_.end() && !found->second->Drive()) Drop(indices[i]);
+        if (fds[i].revents != 0 && found != connections_.end() && !found->second->Drive())
+          Drop(indices[i]);
       }
       std::vector<std::function<void()>> tasks;
       {
@@ -297,14 +310,17 @@ class ServerReply : public TestServer::Reply {
       : server_(server), connection_(connection), stream_(stream) {}
 
   void Send(int status, Http2Headers headers, std::string body) override {
-    On([status, headers = std::move(headers), body = std::move(body)](ServerConnection& c, int32_t id) {
+    On([status, headers = std::move(headers), body = std::move(body)](ServerConnection& c,
+                                                                      int32_t id) {
       c.Find(id)->out.push_back(body);
       c.Find(id)->out_ended = true;
       c.Begin(id, status, headers);
     });
   }
   void Begin(int status, Http2Headers headers) override {
-    On([status, headers = std::move(headers)](ServerConnection& c, int32_t id) { c.Begin(id, status, headers); });
+    On([status, headers = std::move(headers)](ServerConnection& c, int32_t id) {
+      c.Begin(id, status, headers);
+    });
   }
   void Chunk(std::string data) override {
     On([data = std::move(data)](ServerConnection& c, int32_t id) {
@@ -325,11 +341,12 @@ class ServerReply : public TestServer::Reply {
 
  private:
   void On(std::function<void(ServerConnection&, int32_t)> use) {
-    server_->Post([server = server_, connection = connection_, stream = stream_, use = std::move(use)] {
-      server->With(connection, [&](ServerConnection& c) {
-        if (c.Find(stream) != nullptr) use(c, stream);
-      });
-    });
+    server_->Post(
+        [server = server_, connection = connection_, stream = stream_, use = std::move(use)] {
+          server->With(connection, [&](ServerConnection& c) {
+            if (c.Find(stream) != nullptr) use(c, stream);
+          });
+        });
   }
 
   Server* server_;
@@ -341,7 +358,8 @@ void Server::Handle(int connection, const TestRequest& request) {
   handler_(request, std::make_shared<ServerReply>(this, connection, request.stream));
 }
 
-ServerConnection::ServerConnection(Server* server, int index, int fd, SSL* ssl, uint32_t max_streams)
+ServerConnection::ServerConnection(Server* server, int index, int fd, SSL* ssl,
+                                   uint32_t max_streams)
     : server_(server), index_(index), fd_(fd), ssl_(ssl) {
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_session_callbacks_new(&callbacks);
@@ -352,7 +370,8 @@ ServerConnection::ServerConnection(Server* server, int index, int fd, SSL* ssl, 
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &OnStreamClose);
   nghttp2_session_server_new(&session_, callbacks, this);
   nghttp2_session_callbacks_del(callbacks);
-  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams}};
+  const nghttp2_settings_entry settings[] = {
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_streams}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, 1);
 }
 
@@ -388,7 +407,9 @@ bool ServerConnection::OnReadable() {
       n = recv(fd_, buffer, sizeof(buffer), 0);
       if (n <= 0) return n < 0 && errno == EAGAIN;
     }
-    if (nghttp2_session_mem_recv(session_, reinterpret_cast<uint8_t*>(buffer), static_cast<size_t>(n)) < 0) return false;
+    if (nghttp2_session_mem_recv(session_, reinterpret_cast<uint8_t*>(buffer),
+                                 static_cast<size_t>(n)) < 0)
+      return false;
   }
 }
 
@@ -399,7 +420,9 @@ bool ServerConnection::Flush() {
       const uint8_t* frame = nullptr;
       const ssize_t size = nghttp2_session_mem_send(session_, &frame);
       if (size < 0) return false;
-      if (size == 0) return nghttp2_session_want_read(session_) != 0 || nghttp2_session_want_write(session_) != 0;
+      if (size == 0)
+        return nghttp2_session_want_read(session_) != 0 ||
+               nghttp2_session_want_write(session_) != 0;
       out_.assign(reinterpret_cast<const char*>(frame), static_cast<size_t>(size));
     }
     ssize_t n = 0;
@@ -435,8 +458,9 @@ int ServerConnection::OnBeginHeaders(nghttp2_session*, const nghttp2_frame* fram
   return 0;
 }
 
-int ServerConnection::OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
-                               const uint8_t* value, size_t value_size, uint8_t, void* user) {
+int ServerConnection::OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
+                               size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
+                               void* user) {
   ServerStream* stream = static_cast<ServerConnection*>(user)->Find(frame->hd.stream_id);
   if (stream == nullptr) return 0;
   std::string key(reinterpret_cast<const char*>(name), name_size);
@@ -453,7 +477,8 @@ int ServerConnection::OnHeader(nghttp2_session*, const nghttp2_frame* frame, con
 
 int ServerConnection::OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
   auto& self = *static_cast<ServerConnection*>(user);
-  if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) self.server_->CountPing();
+  if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
+    self.server_->CountPing();
   if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
       (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
     self.ready_.push_back(frame->hd.stream_id);
@@ -461,7 +486,8 @@ int ServerConnection::OnFrame(nghttp2_session*, const nghttp2_frame* frame, void
   return 0;
 }
 
-int ServerConnection::OnDataChunk(nghttp2_session*, uint8_t, int32_t id, const uint8_t* data, size_t size, void* user) {
+int ServerConnection::OnDataChunk(nghttp2_session*, uint8_t, int32_t id, const uint8_t* data,
+                                  size_t size, void* user) {
   if (ServerStream* stream = static_cast<ServerConnection*>(user)->Find(id)) {
     stream->request.body.append(reinterpret_cast<const char*>(data), size);
   }
@@ -474,8 +500,8 @@ int ServerConnection::OnStreamClose(nghttp2_session*, int32_t id, uint32_t, void
   return 0;
 }
 
-ssize_t ServerConnection::ReadOut(nghttp2_session* session, int32_t id, uint8_t* buffer, size_t size, uint32_t* flags,
-                                  nghttp2_data_source*, void* user) {
+ssize_t ServerConnection::ReadOut(nghttp2_session* session, int32_t id, uint8_t* buffer,
+                                  size_t size, uint32_t* flags, nghttp2_data_source*, void* user) {
   ServerStream* stream = static_cast<ServerConnection*>(user)->Find(id);
   if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   while (!stream->out.empty() && stream->out.front().empty()) stream->out.pop_front();
@@ -505,7 +531,8 @@ ssize_t ServerConnection::ReadOut(nghttp2_session* session, int32_t id, uint8_t*
 
 }  // namespace
 
-std::unique_ptr<TestServer> StartTestServer(TestServer::Options options, TestServer::Handler handler) {
+std::unique_ptr<TestServer> StartTestServer(TestServer::Options options,
+                                            TestServer::Handler handler) {
   return std::make_unique<Server>(options, std::move(handler));
 }
 

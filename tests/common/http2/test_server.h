@@ -13,8 +13,8 @@
 
 namespace nave {
 
-// Certificates of one test, made at start: a CA, a server certificate for localhost, 127.0.0.1 and "test.example", and a
-// client certificate.
+// Certificates of one test, made at start: a CA, a server certificate for localhost, 127.0.0.1 and
+// "test.example", and a client certificate.
 struct TestCertificates {
   std::string ca_pem;
   std::string server_pem;
@@ -33,8 +33,8 @@ struct TestRequest {
   int32_t stream = 0;
 };
 
-// The server runs on a thread of its own; every method may be called from any thread, also from the handler (which runs on
-// the server's thread, once per request when its body is complete).
+// The server runs on a thread of its own; every method may be called from any thread, also from the
+// handler (which runs on the server's thread, once per request when its body is complete).
 class TestServer {
  public:
   struct Options {
@@ -80,7 +80,8 @@ class TestServer {
   virtual int pings_received() const = 0;
 };
 
-std::unique_ptr<TestServer> StartTestServer(TestServer::Options options, TestServer::Handler handler);
+std::unique_ptr<TestServer> StartTestServer(TestServer::Options options,
+                                            TestServer::Handler handler);
 
 }  // namespace nave
 
