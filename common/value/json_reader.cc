@@ -44,7 +44,10 @@ absl::Status JsonReader::Read(Value* out) {
   size_t line_start = before.rfind('\n');
   size_t column = at_ - (line_start == absl::string_view::npos ? 0 : line_start + 1) + 1;
   std::string where = absl::StrCat("line ", line(), " column ", column, ": ");
-  if (!path_.empty()) absl::StrAppend(&where, path_, ": ");
+  constexpr size_t kPathBytesMax = 200;
+  if (!path_.empty()) {
+    absl::StrAppend(&where, path_.substr(0, kPathBytesMax), path_.size() > kPathBytesMax ? "..." : "", ": ");
+  }
   return MakeError(duplicate_ ? Reason::kDuplicateKey : Reason::kManifestInvalid,
                    absl::StrCat(where, error_));
 }

@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kExpansionBytesMax = 16 << 20;
 constexpr size_t kNodeBytes = 64;
 constexpr size_t kWarningsMax = 100;
+constexpr size_t kPathBytesMax = 200;
 
 // A key that is no string, as kubectl makes it one. nullopt: it cannot be a key.
 std::optional<std::string> KeyText(const Value& value) {
@@ -43,6 +44,7 @@ std::string YamlBuilder::Path() const {
       absl::StrAppend(&path, ".", *frame.key);
     }
   }
+  if (path.size() > kPathBytesMax) path = absl::StrCat(path.substr(0, kPathBytesMax), "...");
   return path;
 }
 
@@ -131,7 +133,6 @@ absl::Status YamlBuilder::Start(int line, size_t anchor, absl::string_view tag, 
   if (absl::StartsWith(tag, "!") && tag.size() > 1) {
     Warn(line, absl::StrCat("the tag ", tag, " is ignored"));
   }
-  if (line_ == 0) line_ = line;
   Frame& frame = frames_.emplace_back();
   frame.is_map = is_map;
   frame.anchor = anchor;
@@ -153,7 +154,6 @@ absl::Status YamlBuilder::End() {
 }
 
 absl::Status YamlBuilder::Add(int line, size_t anchor, Value value) {
-  if (line_ == 0) line_ = line;
   if (anchor != 0) RETURN_IF_ERROR(Remember(line, anchor, value));
   if (frames_.empty()) {
     root_ = std::move(value);

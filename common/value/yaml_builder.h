@@ -27,8 +27,8 @@ class YamlBuilder {
 
   // The document's value, once all events came. Moves it out.
   Value Take() { return std::move(root_); }
-  // Line of the first node; 0 when there was none.
-  int line() const { return line_; }
+  // Whether the next node is an item of a sequence.
+  bool InSequence() const { return !frames_.empty() && !frames_.back().is_map; }
   // "line 5: ..." each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -63,7 +63,6 @@ class YamlBuilder {
   std::map<size_t, Value> anchors_;
   size_t expanded_bytes_ = 0;
   Value root_;
-  int line_ = 0;
   std::vector<std::string> warnings_;
 };
 

@@ -1,8 +1,11 @@
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <exception>
+#include <optional>
 #include <sstream>
 
 #include "absl/strings/match.h"
@@ -22,9 +25,65 @@ namespace {
 // Passes through yaml-cpp when an event failed; never leaves this file.
 struct EventFailed {};
 
+// yaml-cpp 0.7 writes the escapes \N and \_ as the single bytes 0x85 and 0xa0. The text it read was well-formed, so a byte
+// that is not can only be one of these.
+std::string RepairEscapes(const std::string& value) {
+  std::string out;
+  for (size_t at = 0; at < value.size();) {
+    size_t size = Utf8CharacterSize(value, at);
+    Utf8Append(&out, size == 0 ? static_cast<unsigned char>(value[at]) : Utf8Decode(value, at, size));
+    at += std::max<size_t>(size, 1);
+  }
+  return out;
+}
+
+bool IsWellFormed(absl::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    size_t size = Utf8CharacterSize(text, at);
+    if (size == 0) return false;
+    at += size;
+  }
+  return true;
+}
+
+// Takes one line, without its end, off `rest`.
+absl::string_view TakeLine(absl::string_view* rest) {
+  absl::string_view line = rest->substr(0, rest->find('\n'));
+  rest->remove_prefix(std::min(line.size() + 1, rest->size()));
+  return line;
+}
+
+// yaml-cpp 0.7 loses a line end of a folded block that keeps its trailing lines (">+"). Gives the right number of line ends
+// when the node at `rest` is one, else nullopt.
+std::optional<size_t> KeptLineEnds(absl::string_view rest) {
+  while (absl::StartsWith(rest, "&") || absl::StartsWith(rest, "!")) {
+    rest.remove_prefix(std::min(rest.find_first_of(" \n"), rest.size()));
+    rest = absl::StripPrefix(rest, " ");
+  }
+  if (!absl::StartsWith(rest, ">")) return std::nullopt;
+  absl::string_view header = TakeLine(&rest);
+  if (header.substr(0, header.find(' ')).find('+') == absl::string_view::npos) return std::nullopt;
+  size_t indent = absl::string_view::npos;
+  size_t blank = 0;
+  while (!rest.empty()) {
+    absl::string_view line = TakeLine(&rest);
+    size_t first = line.find_first_not_of(' ');
+    if (first == absl::string_view::npos) {
+      // Spaces beyond the indentation are content.
+      blank = line.size() > indent ? 0 : blank + 1;
+      continue;
+    }
+    if (indent == absl::string_view::npos) indent = first;
+    if (first < indent || first == 0) break;
+    blank = 0;
+  }
+  return blank + 1;
+}
+
 class Handler : public YAML::EventHandler {
  public:
-  explicit Handler(int first_line) : first_line_(first_line) {}
+  // `text` must outlive the handler.
+  Handler(absl::string_view text, int first_line) : text_(text), first_line_(first_line) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -34,6 +93,10 @@ class Handler : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (builder_.InSequence() && From(mark).substr(0, 1) == ",") {
+      Check(MakeError(Reason::kManifestInvalid,
+                      absl::StrCat("line ", Line(mark), ": want an item before ','")));
+    }
     Check(builder_.Null(Line(mark), anchor));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -41,7 +104,14 @@ class Handler : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    Check(builder_.Scalar(Line(mark), anchor, tag, value));
+    if (!IsWellFormed(value)) {
+      Check(builder_.Scalar(Line(mark), anchor, tag, RepairEscapes(value)));
+    } else if (std::optional<size_t> line_ends = KeptLineEnds(From(mark)); line_ends.has_value()) {
+      std::string kept = value.substr(0, value.find_last_not_of('\n') + 1);
+      Check(builder_.Scalar(Line(mark), anchor, tag, kept.append(*line_ends, '\n')));
+    } else {
+      Check(builder_.Scalar(Line(mark), anchor, tag, value));
+    }
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -59,17 +129,40 @@ class Handler : public YAML::EventHandler {
   YamlBuilder& builder() { return builder_; }
 
  private:
+  absl::string_view From(const YAML::Mark& mark) const {
+    return text_.substr(std::min<size_t>(std::max(mark.pos, 0), text_.size()));
+  }
+
   void Check(absl::Status status) {
     if (status.ok()) return;
     status_ = std::move(status);
     throw EventFailed();
   }
 
+  absl::string_view text_;
   int first_line_;
   int documents_ = 0;
   YamlBuilder builder_;
   absl::Status status_;
 };
+
+absl::Status Run(const std::string& text, Handler* handler) {
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(*handler)) {
+    }
+    return absl::OkStatus();
+  } catch (const EventFailed&) {
+    return handler->status();
+  } catch (const YAML::DeepRecursion& e) {
+    return MakeError(Reason::kManifestInvalid, absl::StrCat("line ", handler->Line(e.mark), ": nested too deep"));
+  } catch (const YAML::Exception& e) {
+    return MakeError(Reason::kManifestInvalid, absl::StrCat("line ", handler->Line(e.mark), ": ", e.msg));
+  } catch (const std::exception& e) {
+    return MakeError(Reason::kManifestInvalid, e.what());
+  }
+}
 
 // Characters that YAML does not allow raw, though UTF-8 and JSON do.
 absl::Status CheckPrintable(const YamlChunk& chunk) {
@@ -111,22 +204,21 @@ absl::Status ParseYamlChunk(const YamlChunk& chunk, std::vector<YamlDocument>* d
   int first_line = FirstLine(chunk, &content);
   if (absl::StartsWith(content, "%")) {
     return MakeError(Reason::kManifestInvalid,
-                     absl::StrCat("line ", first_line, ": directives (", content.substr(0, content.find('\n')),
+                     absl::StrCat("line ", first_line, ": directives (", content.substr(0, content.find_first_of(" \n")).substr(0, 20),
                                   ") are not supported"));
   }
-  Handler handler(chunk.line);
-  try {
-    std::istringstream in(chunk.text);
-    YAML::Parser parser(in);
-    while (parser.HandleNextDocument(handler)) {
-    }
-  } catch (const EventFailed&) {
-    return handler.status();
-  } catch (const YAML::Exception& e) {
-    return MakeError(Reason::kManifestInvalid, absl::StrCat("line ", handler.Line(e.mark), ": ", e.msg));
-  } catch (const std::exception& e) {
-    return MakeError(Reason::kManifestInvalid, absl::StrCat("line ", first_line, ": ", e.what()));
+  // yaml-cpp 0.7 takes a quoted scalar without its end quote. With an explicit end of document it does not; but a block
+  // scalar that ends without a line end must be read as it stands.
+  std::string closed = chunk.text;
+  bool ends_in_line = absl::EndsWith(closed, "\n");
+  closed.append(ends_in_line ? "...\n" : "\n...\n");
+  if (!ends_in_line) {
+    Handler only_check(closed, chunk.line);
+    RETURN_IF_ERROR(Run(closed, &only_check));
   }
+  const std::string& text = ends_in_line ? closed : chunk.text;
+  Handler handler(text, chunk.line);
+  RETURN_IF_ERROR(Run(text, &handler));
   Value value = handler.builder().Take();
   if (warnings != nullptr) {
     for (const std::string& warning : handler.builder().warnings()) {
