@@ -1,0 +1,244 @@
+#include "hub/fleet/snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nave {
+
+At FleetSnapshot::at() const {
+  At at;
+  if (terms.empty()) return at;
+  at.term = terms.back().number;
+  at.nonce = terms.back().nonce;
+  at.revision = revision;
+  return at;
+}
+
+bool FleetSnapshot::Adopted(const Uuid& cluster) const {
+  if (terms.empty() || adopt.term != terms.back().number || adopt.nonce != terms.back().nonce) return false;
+  return adopt.all ||
+         std::find(adopt.clusters.begin(), adopt.clusters.end(), cluster) != adopt.clusters.end();
+}
+
+std::shared_ptr<const Versioned<Cluster>> FleetSnapshot::ClusterById(const std::string& id) const {
+  auto it = cluster_ids.find(id);
+  return it == cluster_ids.end() ? nullptr : clusters.Find(it->second);
+}
+
+void FleetChanges::Add(const FleetChanges& other) {
+  clusters.insert(other.clusters.begin(), other.clusters.end());
+  bundles.insert(other.bundles.begin(), other.bundles.end());
+  tenancy |= other.tenancy;
+  adopt |= other.adopt;
+}
+
+void SnapshotBuilder::SetAssigned(const Uuid& cluster, const Uuid& bundle, bool assigned) {
+  auto present = building_.assigned.Find(cluster);
+  std::set<Uuid> bundles = present == nullptr ? std::set<Uuid>{} : *present;
+  if (assigned) {
+    bundles.insert(bundle);
+  } else {
+    bundles.erase(bundle);
+  }
+  if (bundles.empty()) {
+    building_.assigned.Erase(cluster);
+  } else {
+    building_.assigned.Set(cluster, std::make_shared<const std::set<Uuid>>(std::move(bundles)));
+  }
+}
+
+void SnapshotBuilder::SwitchDecision(const Uuid& bundle, FleetChanges* changes) {
+  auto decision = std::make_shared<Decision>();
+  auto head = heads_.find(bundle);
+  if (head != heads_.end()) {
+    decision->head = head->second.value;
+    decision->head_mod_revision = head->second.mod_revision;
+    auto& pages = pages_[bundle];
+    for (uint32_t n = 0; n < decision->head.pages; ++n) {
+      auto page = pages.find({decision->head.number, n});
+      if (page == pages.end()) continue;
+      for (const DecisionEntry& entry : page->second.entries) decision->entries[entry.cluster] = entry;
+    }
+    // What older heads named is no longer read; the deletions of those pages will find nothing.
+    pages.erase(pages.begin(), pages.lower_bound({decision->head.number, 0}));
+  }
+  auto previous = building_.decisions.Find(bundle);
+  if (previous != nullptr) {
+    for (const auto& [cluster, entry] : previous->entries) {
+      auto now = decision->entries.find(cluster);
+      if (now == decision->entries.end()) SetAssigned(cluster, bundle, false);
+      if (now == decision->entries.end() || !(now->second == entry)) changes->clusters.insert(cluster);
+    }
+  }
+  for (const auto& [cluster, entry] : decision->entries) {
+    if (previous != nullptr && previous->entries.count(cluster) > 0) continue;
+    SetAssigned(cluster, bundle, true);
+    changes->clusters.insert(cluster);
+  }
+  changes->bundles.insert(bundle);
+  if (head == heads_.end()) {
+    building_.decisions.Erase(bundle);
+    pages_.erase(bundle);
+  } else {
+    building_.decisions.Set(bundle, std::move(decision));
+  }
+}
+
+// One overload per kind of change.
+struct SnapshotBuilder::Applier {
+  SnapshotBuilder* builder;
+  FleetChanges* changes;
+  uint64_t mod_revision;
+
+  template <typename T>
+  std::shared_ptr<const Versioned<T>> Pointer(const T& value) const {
+    return std::make_shared<const Versioned<T>>(Versioned<T>{value, mod_revision});
+  }
+  FleetSnapshot& building() const { return builder->building_; }
+
+  void operator()(const std::monostate&) const {}
+  void operator()(const change::Head&) const {}
+
+  void operator()(const TermRecord& term) const {
+    auto& terms = building().terms;
+    auto it = std::lower_bound(terms.begin(), terms.end(), term.number,
+                               [](const TermRecord& t, uint64_t n) { return t.number < n; });
+    if (it != terms.end() && it->number == term.number) {
+      *it = term;
+    } else {
+      terms.insert(it, term);
+    }
+  }
+
+  void operator()(const AdoptRecord& adopt) const {
+    building().adopt = adopt;
+    changes->adopt = true;
+  }
+
+  void operator()(const Cluster& cluster) const {
+    building().clusters.Set(cluster.meta.uid, Pointer(cluster));
+    building().cluster_ids[cluster.id] = cluster.meta.uid;
+    changes->clusters.insert(cluster.meta.uid);
+  }
+  void operator()(const change::NoCluster& gone) const {
+    auto present = building().clusters.Find(gone.uid);
+    if (present == nullptr) return;
+    auto id = building().cluster_ids.find(present->value.id);
+    if (id != building().cluster_ids.end() && id->second == gone.uid) building().cluster_ids.erase(id);
+    building().clusters.Erase(gone.uid);
+    changes->clusters.insert(gone.uid);
+  }
+
+  void operator()(const Bundle& bundle) const {
+    building().bundles.Set(bundle.meta.uid, Pointer(bundle));
+    changes->bundles.insert(bundle.meta.uid);
+  }
+  void operator()(const change::NoBundle& gone) const {
+    building().bundles.Erase(gone.uid);
+    changes->bundles.insert(gone.uid);
+  }
+
+  void operator()(const BundleRevision& revision) const {
+    auto present = building().revisions.Find(revision.bundle_uid);
+    RevisionsOfBundle revisions = present == nullptr ? RevisionsOfBundle{} : *present;
+    revisions[revision.number] = revision;
+    building().revisions.Set(revision.bundle_uid,
+                             std::make_shared<const RevisionsOfBundle>(std::move(revisions)));
+    changes->bundles.insert(revision.bundle_uid);
+  }
+  void operator()(const change::NoRevision& gone) const {
+    auto present = building().revisions.Find(gone.bundle);
+    if (present == nullptr) return;
+    RevisionsOfBundle revisions = *present;
+    revisions.erase(gone.number);
+    if (revisions.empty()) {
+      building().revisions.Erase(gone.bundle);
+    } else {
+      building().revisions.Set(gone.bundle,
+                               std::make_shared<const RevisionsOfBundle>(std::move(revisions)));
+    }
+    changes->bundles.insert(gone.bundle);
+  }
+
+  void operator()(const change::Page& page) const {
+    builder->pages_[page.bundle][{page.head, page.page}] = page.content;
+  }
+  void operator()(const DecisionHead& head) const {
+    builder->heads_[head.bundle] = {head, mod_revision};
+    builder->SwitchDecision(head.bundle, changes);
+  }
+  void operator()(const change::NoDecision& gone) const {
+    builder->heads_.erase(gone.bundle);
+    builder->SwitchDecision(gone.bundle, changes);
+  }
+
+  void operator()(const TombstoneRecord& tombstone) const {
+    auto present = building().tombstones.Find(tombstone.cluster);
+    TombstonesOfCluster tombstones = present == nullptr ? TombstonesOfCluster{} : *present;
+    tombstones[tombstone.bundle] = {tombstone, mod_revision};
+    building().tombstones.Set(tombstone.cluster,
+                              std::make_shared<const TombstonesOfCluster>(std::move(tombstones)));
+    changes->clusters.insert(tombstone.cluster);
+    changes->bundles.insert(tombstone.bundle);
+  }
+  void operator()(const change::NoTombstone& gone) const {
+    auto present = building().tombstones.Find(gone.cluster);
+    if (present == nullptr) return;
+    TombstonesOfCluster tombstones = *present;
+    tombstones.erase(gone.bundle);
+    if (tombstones.empty()) {
+      building().tombstones.Erase(gone.cluster);
+    } else {
+      building().tombstones.Set(gone.cluster,
+                                std::make_shared<const TombstonesOfCluster>(std::move(tombstones)));
+    }
+    changes->clusters.insert(gone.cluster);
+    changes->bundles.insert(gone.bundle);
+  }
+
+  void operator()(const SessionRecord& session) const {
+    building().sessions.Set(session.cluster, Pointer(session));
+  }
+  void operator()(const change::NoSession& gone) const {
+    building().sessions.Erase(gone.cluster);
+    changes->clusters.insert(gone.cluster);
+  }
+
+  void operator()(const RetiredRecord& retired) const {
+    building().retired.Set(retired.cluster, Pointer(retired));
+    changes->clusters.insert(retired.cluster);
+  }
+  void operator()(const change::NoRetired& gone) const { building().retired.Erase(gone.cluster); }
+
+  void operator()(const Project& project) const {
+    building().projects[project.id] = {project, mod_revision};
+    changes->tenancy = true;
+  }
+  void operator()(const change::NoProject& gone) const {
+    building().projects.erase(gone.id);
+    changes->tenancy = true;
+  }
+  void operator()(const ClusterSet& set) const {
+    building().cluster_sets[set.id] = {set, mod_revision};
+    changes->tenancy = true;
+  }
+  void operator()(const change::NoClusterSet& gone) const {
+    building().cluster_sets.erase(gone.id);
+    changes->tenancy = true;
+  }
+  void operator()(const RoleBinding& binding) const {
+    building().role_bindings[binding.id] = {binding, mod_revision};
+    changes->tenancy = true;
+  }
+  void operator()(const change::NoRoleBinding& gone) const {
+    building().role_bindings.erase(gone.id);
+    changes->tenancy = true;
+  }
+};
+
+void SnapshotBuilder::Apply(const RecordChange& change, FleetChanges* changes) {
+  building_.revision = std::max(building_.revision, change.mod_revision);
+  std::visit(Applier{this, changes, change.mod_revision}, change.body);
+}
+
+}  // namespace nave
