@@ -49,9 +49,11 @@ struct Write {
   // nullopt: delete (no error when absent).
   std::optional<std::string> value;
   // The key goes when the lease runs out or is revoked.
+  // NOT_FOUND for the whole transaction when that lease ran out.
   LeaseId lease = 0;
 };
 
+// No key stands twice in `writes`.
 struct Txn {
   std::vector<Compare> compares;
   std::vector<Write> writes;
@@ -87,7 +89,7 @@ struct WatchBatch {
   Revision revision = 0;
 };
 
-// Ends the watch when destroyed; no callback runs after the destructor returned. Do not destroy it in its callback.
+// Ends the watch when destroyed, which must happen before the store is destroyed; no callback runs after the destructor returned. Do not destroy it in its callback.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;
@@ -114,11 +116,13 @@ class Store {
   // back into the store). Transactions submitted together may share one sync of the disk.
   virtual void TxnAsync(Txn txn, TxnCallback done) = 0;
 
-  // Every change of keys with `prefix` after revision `after`. Callbacks run one at a time on a thread of the store.
+  // Every change of keys with `prefix` after revision `after`. Callbacks run one at a time on a thread of the store;
+  // revisions without a change under `prefix` make no callback. A slow callback delays other watches, never a writer.
   virtual std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after, WatchCallback on_batch) = 0;
 
   virtual absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) = 0;
-  // NOT_FOUND when it ran out.
+  // Starts its time to live anew. A lease outlives the store's process and starts anew with it. NOT_FOUND when it ran
+  // out.
   virtual absl::Status KeepLease(LeaseId lease) = 0;
   virtual absl::Status RevokeLease(LeaseId lease) = 0;
 
@@ -126,8 +130,8 @@ class Store {
   virtual absl::Status Compact(Revision revision) = 0;
   virtual absl::StatusOr<Revision> Head() = 0;
 
-  // TxnAsync, waited for.
-  absl::StatusOr<TxnResult> Commit(Txn txn);
+  // TxnAsync, waited for. Not to be called on a thread of the store.
+  virtual absl::StatusOr<TxnResult> Commit(Txn txn);
 };
 
 }  // namespace nave

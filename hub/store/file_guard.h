@@ -1,0 +1,41 @@
+// Holds a data file for one process, and tells when another file has taken its place.
+#ifndef NAVE_HUB_STORE_FILE_GUARD_H_
+#define NAVE_HUB_STORE_FILE_GUARD_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace nave {
+
+// Thread-safe after Identify.
+class FileGuard {
+ public:
+  // Locks "<path>.lock", making it if need be, until destroyed. STORE_IN_USE, STORE_READ_ONLY, DISK_FULL.
+  static absl::StatusOr<std::unique_ptr<FileGuard>> Lock(absl::string_view path);
+  ~FileGuard();
+  FileGuard(const FileGuard&) = delete;
+  FileGuard& operator=(const FileGuard&) = delete;
+
+  // Remembers which file is at the path now, and makes its directory entry durable.
+  absl::Status Identify();
+  // STORE_WENT_BACK when that file is not at the path any more.
+  absl::Status Check() const;
+
+ private:
+  FileGuard(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  const std::string path_;
+  const int fd_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace nave
+
+#endif  // NAVE_HUB_STORE_FILE_GUARD_H_
