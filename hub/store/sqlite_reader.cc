@@ -70,15 +70,15 @@ absl::StatusOr<StoreState> StoreReader::ReadState() {
 absl::StatusOr<KeyValue> StoreReader::Get(absl::string_view key) {
   get_.BindBlob(1, key);
   absl::StatusOr<bool> row = get_.Step();
-  absl::StatusOr<KeyValue> result = row.status();
-  if (row.ok() && !*row) {
-    result = MakeError(Reason::kNotFound, absl::StrCat("store: no key ", key));
-  } else if (row.ok()) {
-    result = KeyValue{std::string(key), std::string(get_.Blob(3)), static_cast<Revision>(get_.Int(1)),
-                      RevisionOfId(get_.Int(0)), get_.Int(2)};
+  KeyValue kv;
+  if (row.ok() && *row) {
+    kv = {std::string(key), std::string(get_.Blob(3)), static_cast<Revision>(get_.Int(1)),
+          RevisionOfId(get_.Int(0)), get_.Int(2)};
   }
   get_.Reset();
-  return result;
+  RETURN_IF_ERROR(row.status());
+  if (!*row) return MakeError(Reason::kNotFound, absl::StrCat("store: no key ", key));
+  return kv;
 }
 
 absl::StatusOr<RangePage> StoreReader::Range(absl::string_view prefix, absl::string_view after,

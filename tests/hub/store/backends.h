@@ -9,6 +9,8 @@
 namespace nave {
 
 std::vector<Backend> Backends();
+// Those whose store several threads may use.
+std::vector<Backend> ThreadedBackends();
 
 }  // namespace nave
 

@@ -167,7 +167,9 @@ TEST_P(ConformanceTest, RangeByPrefixSorted) {
   for (const char* key : {"b/2", "a", "b/1", "b", "b/10", "c", "b0"}) Put(key, key);
   auto keys = [&](absl::string_view prefix) {
     std::vector<std::string> result;
-    for (const KeyValue& kv : store_.Range(prefix, "", 0, 0)->items) result.push_back(kv.key);
+    absl::StatusOr<RangePage> page = store_.Range(prefix, "", 0, 0);
+    EXPECT_TRUE(page.ok()) << page.status();
+    for (const KeyValue& kv : page->items) result.push_back(kv.key);
     return result;
   };
   EXPECT_EQ(keys("b/"), (std::vector<std::string>{"b/1", "b/10", "b/2"}));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Backend {
   std::string name;
   std::function<std::unique_ptr<StoreHarness>()> make;
 };
+
+// Named in failures.
+inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
 
 // A folder of its own for a test, removed at the end.
 class TempFolder {

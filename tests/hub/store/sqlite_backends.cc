@@ -49,15 +49,20 @@ Backend Make(std::string name, bool inline_mode, bool in_file, size_t watch_log_
 
 }  // namespace
 
-std::vector<Backend> Backends() {
+std::vector<Backend> ThreadedBackends() {
   return {
       Make("SqliteThreadsFile", false, true, 16 << 20),
       Make("SqliteThreadsMemory", false, false, 16 << 20),
-      Make("SqliteInlineMemory", true, false, 16 << 20),
-      Make("SqliteInlineFile", true, true, 16 << 20),
       // Nothing is kept for watches: all of them read the history.
       Make("SqliteNoLog", false, true, 0),
   };
+}
+
+std::vector<Backend> Backends() {
+  std::vector<Backend> backends = ThreadedBackends();
+  backends.push_back(Make("SqliteInlineMemory", true, false, 16 << 20));
+  backends.push_back(Make("SqliteInlineFile", true, true, 16 << 20));
+  return backends;
 }
 
 }  // namespace nave

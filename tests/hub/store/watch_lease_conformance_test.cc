@@ -10,9 +10,9 @@
 namespace nave {
 namespace {
 
-class WatchTest : public testing::TestWithParam<Backend> {
+class StoreTest : public testing::TestWithParam<Backend> {
  protected:
-  WatchTest() : harness_(GetParam().make()), store_(harness_->store()) {}
+  StoreTest() : harness_(GetParam().make()), store_(harness_->store()) {}
 
   Revision Commit(Txn txn) {
     absl::StatusOr<TxnResult> result = store_.Commit(std::move(txn));
@@ -29,7 +29,10 @@ class WatchTest : public testing::TestWithParam<Backend> {
   Store& store_;
 };
 
-using LeaseTest = WatchTest;
+class WatchTest : public StoreTest {};
+class LeaseTest : public StoreTest {};
+// Needs a backend that several threads may use.
+class ThreadedWatchTest : public StoreTest {};
 
 // "+key=value@revision" or "-key@revision".
 std::vector<std::string> Lines(const std::vector<WatchEvent>& events) {
@@ -82,8 +85,7 @@ TEST_P(WatchTest, ResumesFromEveryRevision) {
   }
 }
 
-TEST_P(WatchTest, AReaderWhoRangesAndThenWatchesMissesNothing) {
-  if (!harness_->threads()) GTEST_SKIP() << "needs threads";
+TEST_P(ThreadedWatchTest, AReaderWhoRangesAndThenWatchesMissesNothing) {
   std::thread writer([&] {
     for (int i = 0; i < 300; ++i) Put(absl::StrCat("k", i % 7), absl::StrCat(i));
   });
@@ -144,8 +146,7 @@ TEST_P(WatchTest, NoCallbackAfterItsEnd) {
   }
 }
 
-TEST_P(WatchTest, ASlowOneHoldsUpNoWriter) {
-  if (!harness_->threads()) GTEST_SKIP() << "needs threads";
+TEST_P(ThreadedWatchTest, ASlowOneHoldsUpNoWriter) {
   std::mutex mutex;
   std::condition_variable changed;
   bool open = false;
@@ -237,8 +238,11 @@ TEST_P(LeaseTest, UnknownOrShortOnesAreRefused) {
   EXPECT_FALSE(Exists("a")) << "all or nothing";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WatchTest, testing::ValuesIn(Backends()),
-                         [](const auto& info) { return info.param.name; });
+std::string BackendName(const testing::TestParamInfo<Backend>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(All, WatchTest, testing::ValuesIn(Backends()), BackendName);
+INSTANTIATE_TEST_SUITE_P(All, LeaseTest, testing::ValuesIn(Backends()), BackendName);
+INSTANTIATE_TEST_SUITE_P(All, ThreadedWatchTest, testing::ValuesIn(ThreadedBackends()), BackendName);
 
 }  // namespace
 }  // namespace nave
