@@ -53,7 +53,7 @@ std::vector<Filter> Filters(const PlacementInput& input) {
                        [](const Candidate&) { return "not named"; }});
   }
   if (spec.selector.has_value()) {
-    auto selector = ParseSelector(*spec.selector);
+    auto selector = Selector::Parse("spec.placement.selector", *spec.selector);
     filters.push_back({absl::StrCat("selector ", spec.selector->empty() ? "(all)" : *spec.selector), true,
                        [selector](const Candidate& c) { return selector.ok() && selector->Matches(c.labels); },
                        [](const Candidate& c) { return c.labels.empty() ? "no labels" : LabelsOf(c); }});

@@ -88,9 +88,8 @@ void ApplyLiveness(const ClusterLive* live, AssignmentView* view) {
   if (!view->current) view->health = Worse(view->health, Health::kUnknown);
 }
 
-AssignmentView DecidedView(const FleetSnapshot& snapshot, const Uuid& cluster, const std::string& cluster_id,
-                           const Uuid& bundle, const DesiredAssignment& desired, const ClusterLive* live) {
-  (void)snapshot;
+AssignmentView DecidedView(const Uuid& cluster, const std::string& cluster_id, const Uuid& bundle,
+                           const DesiredAssignment& desired, const ClusterLive* live) {
   AssignmentView view;
   view.bundle = bundle;
   view.name = desired.name;
@@ -222,17 +221,13 @@ void AddSkewCondition(const ClusterLive& live, ClusterStatus* status) {
 }
 
 void AddSameCluster(const FleetSnapshot& snapshot, const Cluster& record, ClusterStatus* status) {
-  if (record.status.kube_system_uid.empty()) return;
-  std::string twin;
-  snapshot.clusters.ForEach([&](const Uuid& uid, const Versioned<Cluster>& other) {
-    if (uid != record.meta.uid && other.value.status.kube_system_uid == record.status.kube_system_uid) {
-      twin = other.value.id;
-    }
-  });
-  if (twin.empty()) return;
-  SetCondition(&status->conditions, MakeCondition("SameCluster", true, Camel(Reason::kSameCluster),
-                                                  absl::StrCat("cluster ", twin, " is the same Kubernetes cluster"),
-                                                  record.meta.update_time));
+  auto twin = snapshot.twins.find(record.meta.uid);
+  if (twin == snapshot.twins.end()) return;
+  SetCondition(&status->conditions,
+               MakeCondition("SameCluster", true, Camel(Reason::kSameCluster),
+                             absl::StrCat("cluster ", ClusterId(snapshot, twin->second),
+                                          " is the same Kubernetes cluster"),
+                             record.meta.update_time));
 }
 
 }  // namespace
@@ -245,7 +240,7 @@ std::vector<AssignmentView> AssignmentsOfCluster(const FleetSnapshot& snapshot, 
   std::set<Uuid> seen;
   for (const auto& [bundle, assignment] : desired.assignments) {
     seen.insert(bundle);
-    views.push_back(DecidedView(snapshot, cluster, id, bundle, assignment, live));
+    views.push_back(DecidedView(cluster, id, bundle, assignment, live));
   }
   if (auto tombstones = snapshot.tombstones.Find(cluster); tombstones != nullptr) {
     for (const auto& [bundle, tombstone] : *tombstones) {
@@ -271,13 +266,11 @@ std::vector<AssignmentView> AssignmentsOfBundle(const FleetSnapshot& snapshot, c
   auto decision = snapshot.decisions.Find(bundle);
   if (decision != nullptr) {
     for (const auto& [cluster, entry] : decision->entries) {
-      DesiredSet desired = ComputeDesired(snapshot, cluster);
-      auto assignment = desired.assignments.find(bundle);
-      if (assignment == desired.assignments.end()) continue;
+      auto assignment = ComputeAssignment(snapshot, cluster, bundle);
+      if (!assignment.has_value()) continue;
       seen.insert(cluster);
       auto at = live.Find(cluster);
-      views.push_back(
-          DecidedView(snapshot, cluster, ClusterId(snapshot, cluster), bundle, assignment->second, at.get()));
+      views.push_back(DecidedView(cluster, ClusterId(snapshot, cluster), bundle, *assignment, at.get()));
     }
   }
   std::string name = BundleName(snapshot, bundle);
