@@ -71,7 +71,9 @@ TEST(GrpcStatus, FieldViolations) {
   ASSERT_EQ(bad.field_violations_size(), 2);
   EXPECT_EQ(bad.field_violations(1).field(), "spec.b");
   EXPECT_EQ(Find<google::rpc::ErrorInfo>(details).metadata().at("field"), "spec.a");
-  EXPECT_EQ(ErrorMetadataOf(FromGrpcStatus(wire)), ErrorMetadataOf(violations.ToStatus()));
+  ErrorMetadata want = ErrorMetadataOf(violations.ToStatus());
+  want.emplace_back("help", std::string(GetReasonInfo(Reason::kInvalidField).next));
+  EXPECT_EQ(ErrorMetadataOf(FromGrpcStatus(wire)), want);
 }
 
 TEST(GrpcStatus, EveryDetailTypeOnceAndWithinLimits) {
