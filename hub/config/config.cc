@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
+#include "common/base/nearest_word.h"
 #include "common/base/status_macros.h"
 #include "common/value/codec.h"
 #include "common/value/value.h"
@@ -250,32 +251,6 @@ std::string FormatHubConfig(const EffectiveConfig& effective, bool origins) {
     text.push_back('\n');
   }
   return text;
-}
-
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& known) {
-  std::string nearest;
-  // More than a third wrong is no typing mistake.
-  size_t best = std::max<size_t>(2, word.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    // Levenshtein distance with one row (Wagner and Fischer 1974).
-    std::vector<size_t> row(candidate.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= word.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j <= candidate.size(); ++j) {
-        size_t above = row[j];
-        size_t change = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
-        row[j] = std::min({row[j - 1] + 1, above + 1, change});
-        diagonal = above;
-      }
-    }
-    if (row.back() < best) {
-      best = row.back();
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 }  // namespace nave

@@ -71,9 +71,6 @@ absl::StatusOr<EffectiveConfig> LoadHubConfig(absl::string_view file_path, absl:
 // The effective values as a configuration file; with `origins` each line says where it came from.
 std::string FormatHubConfig(const EffectiveConfig& effective, bool origins);
 
-// The nearest of `known` by edit distance, or empty when none is near.
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& known);
-
 }  // namespace nave
 
 #endif  // NAVE_HUB_CONFIG_CONFIG_H_
