@@ -35,7 +35,10 @@ struct PlacementSpec {
 enum class Adoption { kIfNoDiff, kAlways, kNever };
 
 struct BundleSpec {
+  // Empty in what the store gives: the list is a blob named by `manifest_list`.
   std::vector<Manifest> manifests;
+  // SHA-256 of the stored list of manifests; none while it has not been stored.
+  Digest manifest_list;
   std::string default_namespace = "default";
   bool create_namespace = true;
   // Absent: delivered nowhere, `NotPlaced`.
@@ -99,8 +102,9 @@ struct BundleRevision {
   ObjectMeta meta;
   // Digest of the listing: the assignment's digest for clusters without overrides.
   Digest listing;
-  // Manifests as they came (blobs), for `view=FULL` and roll-back.
+  // Manifests as they came (blobs), for `view=FULL` and roll-back. Empty in what the store gives, see BundleSpec.
   std::vector<Manifest> manifests;
+  Digest manifest_list;
   std::string default_namespace;
   bool create_namespace = true;
   Adoption adoption = Adoption::kIfNoDiff;
