@@ -1,5 +1,5 @@
-// The spoke's API server behind an interface. HttpKubeClient speaks to a real one; the API-server simulator
-// implements the same interface in-process.
+// The spoke's API server behind an interface. HttpKubeClient speaks to a real one; the API-server
+// simulator implements the same interface in-process.
 #ifndef NAVE_AGENT_KUBE_KUBE_CLIENT_H_
 #define NAVE_AGENT_KUBE_KUBE_CLIENT_H_
 
@@ -28,25 +28,26 @@ struct ResourceType {
   bool operator==(const ResourceType&) const = default;
 };
 
-// What went wrong, by what the caller can do about it (the table of error classes of the apply engine).
+// What went wrong, by what the caller can do about it (the table of error classes of the apply
+// engine).
 enum class KubeErrorClass {
-  kNone,                  // No error.
-  kUnreachable,           // No answer, or one cut off; a write may have happened. Retry with back-off.
-  kUnauthorized,          // 401 that a fresh credential did not cure.
-  kForbidden,             // 403 by RBAC or quota: slow retry.
-  kAdmissionRefused,      // Any other 403 (a missing ServiceAccount, a terminating CRD): back-off.
-  kRbacEscalation,        // 403 "attempting to grant RBAC permissions not currently held".
+  kNone,              // No error.
+  kUnreachable,       // No answer, or one cut off; a write may have happened. Retry with back-off.
+  kUnauthorized,      // 401 that a fresh credential did not cure.
+  kForbidden,         // 403 by RBAC or quota: slow retry.
+  kAdmissionRefused,  // Any other 403 (a missing ServiceAccount, a terminating CRD): back-off.
+  kRbacEscalation,    // 403 "attempting to grant RBAC permissions not currently held".
   kNamespaceTerminating,  // 403 with that cause: wait until the namespace is gone.
   kKindNotServed,         // 404 without an object's name: rediscover.
   kNamespaceMissing,      // 404 for the namespace of a write.
   kNotFound,              // 404 with the object's name.
   kFieldConflict,         // 409 whose causes are FieldManagerConflict.
-  kConflict,              // 409: resourceVersion or uid precondition, AlreadyExists, namespace being emptied.
-  kGone,                  // 410, or a resourceVersion from the future: list again without one.
-  kTooLarge,              // 413, "etcdserver: request is too large" and its like: permanent.
-  kInvalid,               // 400, 405, 415, 422, structural 500: permanent until manifest or server changes.
-  kThrottled,             // 429: wait retry_after.
-  kServerError,           // 500, 503, 504 and webhooks that fail: retry with back-off.
+  kConflict,   // 409: resourceVersion or uid precondition, AlreadyExists, namespace being emptied.
+  kGone,       // 410, or a resourceVersion from the future: list again without one.
+  kTooLarge,   // 413, "etcdserver: request is too large" and its like: permanent.
+  kInvalid,    // 400, 405, 415, 422, structural 500: permanent until manifest or server changes.
+  kThrottled,  // 429: wait retry_after.
+  kServerError,  // 500, 503, 504 and webhooks that fail: retry with back-off.
 };
 
 struct KubeCause {
@@ -90,7 +91,8 @@ struct ApplyRequest {
   ResourceType type;
   std::string ns;
   std::string name;
-  // The JSON to send (FormatJson), with metadata.resourceVersion when the caller wants a precondition.
+  // The JSON to send (FormatJson), with metadata.resourceVersion when the caller wants a
+  // precondition.
   std::string body;
   std::string field_manager;
   bool force = false;
@@ -155,8 +157,9 @@ class KubeWatch {
   virtual ~KubeWatch() = default;
 };
 
-// Every method may be called on the loop thread only; every callback runs there, later (never inside the call), exactly
-// once, and not after the client was destroyed. Requests are limited in number by the implementation and wait their turn.
+// Every method may be called on the loop thread only; every callback runs there, later (never
+// inside the call), exactly once, and not after the client was destroyed. Requests are limited in
+// number by the implementation and wait their turn.
 class KubeClient {
  public:
   template <typename T>
@@ -164,11 +167,12 @@ class KubeClient {
 
   virtual ~KubeClient() = default;
 
-  // What the server serves, all groups. Groups whose backend is down keep what was known of them and are named in
-  // `failed_groups`: unknown, never absent.
+  // What the server serves, all groups. Groups whose backend is down keep what was known of them
+  // and are named in `failed_groups`: unknown, never absent.
   struct Discovery {
     KubeError error;
-    std::vector<ResourceType> types;  // Of one kind in several versions: the preferred version first.
+    std::vector<ResourceType>
+        types;  // Of one kind in several versions: the preferred version first.
     std::vector<std::string> failed_groups;
   };
   virtual void Discover(Callback<Discovery> done) = 0;
@@ -178,19 +182,22 @@ class KubeClient {
 
   // Server-side apply with fieldValidation=Strict.
   virtual void Apply(ApplyRequest request, Callback<KubeResult> done) = 0;
-  virtual void Get(ResourceType type, std::string ns, std::string name, Callback<KubeResult> done) = 0;
+  virtual void Get(ResourceType type, std::string ns, std::string name,
+                   Callback<KubeResult> done) = 0;
   virtual void List(ListRequest request, Callback<ListPage> done) = 0;
   // POST. For the agent's own Secrets and Lease only; manifests are created by Apply.
-  virtual void Create(ResourceType type, std::string ns, std::string body, Callback<KubeResult> done) = 0;
+  virtual void Create(ResourceType type, std::string ns, std::string body,
+                      Callback<KubeResult> done) = 0;
   // PUT; the body's metadata.resourceVersion makes it a compare-and-swap.
   virtual void Replace(ResourceType type, std::string ns, std::string name, std::string body,
                        Callback<KubeResult> done) = 0;
   virtual void Patch(PatchRequest request, Callback<KubeResult> done) = 0;
   virtual void Delete(DeleteRequest request, Callback<KubeResult> done) = 0;
 
-  // One watch request: events until it ends, then `on_end` once (error.ok(): a normal end, watch again from the last
-  // resourceVersion; kGone: list again).
-  virtual std::unique_ptr<KubeWatch> Watch(WatchRequest request, std::function<void(KubeEvent)> on_event,
+  // One watch request: events until it ends, then `on_end` once (error.ok(): a normal end, watch
+  // again from the last resourceVersion; kGone: list again).
+  virtual std::unique_ptr<KubeWatch> Watch(WatchRequest request,
+                                           std::function<void(KubeEvent)> on_event,
                                            Callback<KubeError> on_end) = 0;
 };
 

@@ -84,7 +84,7 @@ struct Http2Request {
   std::string body;
   // More of the body follows by Write; such a request is never sent again.
   bool body_open = false;
-  // For streams that stay open: a GOAWAY ends it with kLost at once, so that the caller moves to
+  // For streams that stay open: a GOAWAY ends it with kGoingAway at once, so that the caller moves to
   // another connection instead of staying on one that is about to go.
   bool leave_on_goaway = false;
   // From the moment that it was sent to the response's headers.
@@ -99,6 +99,7 @@ enum class Http2Failure {
   kNone,
   kNotSent,     // The server did not process it: no connection, refused, or it never left. Safe to
                 // repeat.
+  kGoingAway,   // The server is going away, and the request wanted to leave then.
   kLost,        // The connection or stream broke after it was sent: it may have been processed.
   kTimeout,     // No answer in time: it may have been processed.
   kTooLarge,    // The response body was over response_bytes_max.

@@ -211,7 +211,7 @@ void Connection::LeaveGoingAway() {
     const std::shared_ptr<Exchange> exchange = Detach(id);
     session_->Reset(id);
     owner_->OnFinished(exchange,
-                       {Http2Failure::kLost, absl::StrCat(authority_, ": ", goaway_text_), {}});
+                       {Http2Failure::kGoingAway, absl::StrCat(authority_, ": ", goaway_text_), {}});
   }
 }
 

@@ -37,6 +37,11 @@ bool JsonReader::Fail(absl::string_view what) {
   return false;
 }
 
+bool JsonReader::FailContent(absl::string_view what) {
+  content_error_ = content_error_ || error_.empty();
+  return Fail(what);
+}
+
 absl::Status JsonReader::Read(Value* out) {
   SkipSpace();
   if (ReadValue(out, 0)) return absl::OkStatus();
@@ -77,7 +82,7 @@ bool JsonReader::ReadWord(absl::string_view word) {
 }
 
 bool JsonReader::ReadObject(Value* out, int depth) {
-  if (depth > kNestingMax) return Fail(absl::StrCat("nested deeper than ", kNestingMax));
+  if (depth > kNestingMax) return FailContent(absl::StrCat("nested deeper than ", kNestingMax));
   ++at_;
   Object members;
   SkipSpace();
@@ -98,7 +103,7 @@ bool JsonReader::ReadObject(Value* out, int depth) {
     if (!is_new && !lenient_) {
       duplicate_ = true;
       path_ = absl::StrCat(".", member->first, path_);
-      return Fail("the key is there twice");
+      return FailContent("the key is there twice");
     }
     ++at_;
     SkipSpace();
@@ -114,7 +119,7 @@ bool JsonReader::ReadObject(Value* out, int depth) {
 }
 
 bool JsonReader::ReadArray(Value* out, int depth) {
-  if (depth > kNestingMax) return Fail(absl::StrCat("nested deeper than ", kNestingMax));
+  if (depth > kNestingMax) return FailContent(absl::StrCat("nested deeper than ", kNestingMax));
   ++at_;
   Array items;
   SkipSpace();
@@ -211,7 +216,7 @@ bool JsonReader::ReadEscape(std::string* out) {
     }
     at_ = before;
   }
-  if (!lenient_) return Fail("a string holds half of a surrogate pair");
+  if (!lenient_) return FailContent("a string holds half of a surrogate pair");
   Utf8Append(out, 0xfffd);
   return true;
 }
@@ -240,7 +245,7 @@ bool JsonReader::ReadNumber(Value* out) {
     if (!digits()) return Fail("a number has no digits in its exponent");
   }
   std::optional<Value> number = NumberFromDecimal(text_.substr(start, at_ - start));
-  if (!number.has_value()) return Fail("the number is out of range");
+  if (!number.has_value()) return FailContent("the number is out of range");
   *out = *std::move(number);
   return true;
 }

@@ -29,6 +29,9 @@ class JsonReader {
   absl::Status Read(Value* out);
   // Line of the next character.
   int line() const;
+  // Whether Read failed because the text is no JSON at all, and not for what it says (a duplicate key, a number out of
+  // range, nesting, half of a surrogate pair).
+  bool syntax_error() const { return !error_.empty() && !content_error_; }
 
  private:
   bool ReadValue(Value* out, int depth);
@@ -42,6 +45,7 @@ class JsonReader {
   void SkipSpace();
   // Notes the first error; always false.
   bool Fail(absl::string_view what);
+  bool FailContent(absl::string_view what);
 
   absl::string_view text_;
   size_t at_ = 0;
@@ -49,6 +53,7 @@ class JsonReader {
   int first_line_;
   std::string error_;
   bool duplicate_ = false;
+  bool content_error_ = false;
   // Where the error is, put together on the way out: the innermost step is added first.
   std::string path_;
 };

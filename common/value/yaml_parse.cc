@@ -53,16 +53,21 @@ absl::string_view TakeLine(absl::string_view* rest) {
   return line;
 }
 
-// yaml-cpp 0.7 loses a line end of a folded block that keeps its trailing lines (">+"). Gives the right number of line ends
-// when the node at `rest` is one, else nullopt.
-std::optional<size_t> KeptLineEnds(absl::string_view rest) {
-  while (absl::StartsWith(rest, "&") || absl::StartsWith(rest, "!")) {
-    rest.remove_prefix(std::min(rest.find_first_of(" \n"), rest.size()));
-    rest = absl::StripPrefix(rest, " ");
+// The header of the block scalar that the node at `rest` is, behind its properties; empty when it is none. Takes the header
+// off `rest`.
+absl::string_view TakeFoldedHeader(absl::string_view* rest) {
+  while (absl::StartsWith(*rest, "&") || absl::StartsWith(*rest, "!")) {
+    rest->remove_prefix(std::min(rest->find_first_of(" \n"), rest->size()));
+    *rest = absl::StripPrefix(*rest, " ");
   }
-  if (!absl::StartsWith(rest, ">")) return std::nullopt;
-  absl::string_view header = TakeLine(&rest);
-  if (header.substr(0, header.find(' ')).find('+') == absl::string_view::npos) return std::nullopt;
+  if (!absl::StartsWith(*rest, ">")) return "";
+  absl::string_view header = TakeLine(rest);
+  return header.substr(0, header.find(' '));
+}
+
+// yaml-cpp 0.7 loses a line end of a folded block that keeps its trailing lines (">+"). The right number of line ends;
+// `rest` begins behind the header.
+size_t KeptLineEnds(absl::string_view rest) {
   size_t indent = absl::string_view::npos;
   size_t blank = 0;
   while (!rest.empty()) {
@@ -104,13 +109,22 @@ class Handler : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    int line = Line(mark);
     if (!IsWellFormed(value)) {
-      Check(builder_.Scalar(Line(mark), anchor, tag, RepairEscapes(value)));
-    } else if (std::optional<size_t> line_ends = KeptLineEnds(From(mark)); line_ends.has_value()) {
-      std::string kept = value.substr(0, value.find_last_not_of('\n') + 1);
-      Check(builder_.Scalar(Line(mark), anchor, tag, kept.append(*line_ends, '\n')));
+      Check(builder_.Scalar(line, anchor, tag, RepairEscapes(value)));
+      return;
+    }
+    absl::string_view rest = From(mark);
+    absl::string_view header = TakeFoldedHeader(&rest);
+    if (header.find('+') == absl::string_view::npos) {
+      Check(builder_.Scalar(line, anchor, tag, value));
+    } else if (header.find_first_of("123456789") != absl::string_view::npos) {
+      Check(MakeError(Reason::kManifestInvalid,
+                      absl::StrCat("line ", line, ": the block header ", header,
+                                   " is not supported: use |+ or leave out the number")));
     } else {
-      Check(builder_.Scalar(Line(mark), anchor, tag, value));
+      std::string kept = value.substr(0, value.find_last_not_of('\n') + 1);
+      Check(builder_.Scalar(line, anchor, tag, kept.append(KeptLineEnds(rest), '\n')));
     }
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -229,33 +243,38 @@ absl::Status ParseYamlChunk(const YamlChunk& chunk, std::vector<YamlDocument>* d
   return absl::OkStatus();
 }
 
-// Concatenated JSON texts. On error `documents` is as before.
-absl::Status ParseJsonChunk(const YamlChunk& chunk, std::vector<YamlDocument>* documents) {
+// Concatenated JSON texts. `is_json`: whether an error is of the content, not of the syntax.
+absl::Status ParseJsonChunk(const YamlChunk& chunk, std::vector<YamlDocument>* documents, bool* is_json) {
   JsonReader reader(chunk.text, /*lenient=*/false, chunk.line);
-  size_t before = documents->size();
+  *is_json = true;
   while (!reader.AtEnd()) {
     int line = reader.line();
     Value value;
     absl::Status status = reader.Read(&value);
-    if (!status.ok()) {
-      documents->resize(before);
-      return status;
-    }
+    *is_json = !reader.syntax_error();
+    if (!status.ok()) return status;
     documents->push_back({std::move(value), line});
   }
   return absl::OkStatus();
 }
 
+// Errors get their document's number; `documents` holds the ones before.
 absl::Status ParseChunk(const YamlChunk& chunk, std::vector<YamlDocument>* documents,
                         std::vector<std::string>* warnings) {
+  size_t before = documents->size();
   absl::string_view text = absl::StripLeadingAsciiWhitespace(chunk.text);
-  if (!absl::StartsWith(text, "{")) return ParseYamlChunk(chunk, documents, warnings);
-  absl::Status as_json = ParseJsonChunk(chunk, documents);
-  if (as_json.ok() || ErrorReason(as_json) == GetReasonInfo(Reason::kDuplicateKey).upper) return as_json;
-  // It may be YAML in flow style. When it is neither, the error of the syntax that it looks like helps more.
-  absl::Status as_yaml = ParseYamlChunk(chunk, documents, warnings);
-  text.remove_prefix(1);
-  bool looks_like_json = absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "\"");
+  absl::Status as_json;
+  bool looks_like_json = false;
+  if (absl::ConsumePrefix(&text, "{")) {
+    bool is_json = false;
+    as_json = ParseJsonChunk(chunk, documents, &is_json);
+    as_json = Prepend(as_json, absl::StrCat("document ", documents->size() + 1));
+    if (as_json.ok() || is_json) return as_json;
+    documents->resize(before);
+    looks_like_json = absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "\"");
+  }
+  // Flow style begins like JSON. When it is neither, the error of the syntax that it looks like helps more.
+  absl::Status as_yaml = Prepend(ParseYamlChunk(chunk, documents, warnings), absl::StrCat("document ", before + 1));
   return as_yaml.ok() || !looks_like_json ? as_yaml : as_json;
 }
 
@@ -266,8 +285,7 @@ absl::StatusOr<std::vector<YamlDocument>> ParseYamlStream(absl::string_view text
   ASSIGN_OR_RETURN(std::vector<YamlChunk> chunks, SplitYamlStream(text));
   std::vector<YamlDocument> documents;
   for (YamlChunk& chunk : chunks) {
-    absl::Status status = ParseChunk(chunk, &documents, warnings);
-    if (!status.ok()) return Prepend(status, absl::StrCat("document ", documents.size() + 1));
+    RETURN_IF_ERROR(ParseChunk(chunk, &documents, warnings));
     chunk.text = {};  // Half the memory of a large stream.
   }
   return documents;

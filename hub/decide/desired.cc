@@ -21,6 +21,18 @@ DesiredAssignment AssignmentOf(const BundleRevision& revision, const DecisionEnt
 
 }  // namespace
 
+std::optional<DesiredAssignment> ComputeAssignment(const FleetSnapshot& snapshot, const Uuid& cluster,
+                                                   const Uuid& bundle) {
+  auto decision = snapshot.decisions.Find(bundle);
+  auto revisions = snapshot.revisions.Find(bundle);
+  if (decision == nullptr || revisions == nullptr) return std::nullopt;
+  auto entry = decision->entries.find(cluster);
+  if (entry == decision->entries.end()) return std::nullopt;
+  auto revision = revisions->find(entry->second.revision);
+  if (revision == revisions->end()) return std::nullopt;
+  return AssignmentOf(revision->second, entry->second);
+}
+
 bool TombstoneInForce(const FleetSnapshot& snapshot, const TombstoneRecord& tombstone) {
   if (tombstone.head == 0) return true;
   auto decision = snapshot.decisions.Find(tombstone.bundle);
@@ -33,14 +45,8 @@ DesiredSet ComputeDesired(const FleetSnapshot& snapshot, const Uuid& cluster) {
   DesiredSet desired;
   if (auto assigned = snapshot.assigned.Find(cluster); assigned != nullptr) {
     for (const Uuid& bundle : *assigned) {
-      auto decision = snapshot.decisions.Find(bundle);
-      auto revisions = snapshot.revisions.Find(bundle);
-      if (decision == nullptr || revisions == nullptr) continue;
-      auto entry = decision->entries.find(cluster);
-      if (entry == decision->entries.end()) continue;
-      auto revision = revisions->find(entry->second.revision);
-      if (revision == revisions->end()) continue;
-      desired.assignments[bundle] = AssignmentOf(revision->second, entry->second);
+      auto assignment = ComputeAssignment(snapshot, cluster, bundle);
+      if (assignment.has_value()) desired.assignments[bundle] = *std::move(assignment);
     }
   }
   if (auto tombstones = snapshot.tombstones.Find(cluster); tombstones != nullptr) {

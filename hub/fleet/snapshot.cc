@@ -47,6 +47,26 @@ void SnapshotBuilder::SetAssigned(const Uuid& cluster, const Uuid& bundle, bool 
   }
 }
 
+void SnapshotBuilder::TrackKubeSystemUid(const Uuid& cluster, const std::string& before,
+                                         const std::string& after) {
+  if (before == after) return;
+  for (const std::string& kube_system_uid : {before, after}) {
+    if (kube_system_uid.empty()) continue;
+    std::set<Uuid>& same = by_kube_system_uid_[kube_system_uid];
+    for (const Uuid& one : same) building_.twins.erase(one);
+    building_.twins.erase(cluster);
+    if (kube_system_uid == before) {
+      same.erase(cluster);
+    } else {
+      same.insert(cluster);
+    }
+    if (same.size() > 1) {
+      for (const Uuid& one : same) building_.twins[one] = one == *same.begin() ? *same.rbegin() : *same.begin();
+    }
+    if (same.empty()) by_kube_system_uid_.erase(kube_system_uid);
+  }
+}
+
 void SnapshotBuilder::SwitchDecision(const Uuid& bundle, FleetChanges* changes) {
   auto decision = std::make_shared<Decision>();
   auto head = heads_.find(bundle);
@@ -116,6 +136,9 @@ struct SnapshotBuilder::Applier {
   }
 
   void operator()(const Cluster& cluster) const {
+    auto present = building().clusters.Find(cluster.meta.uid);
+    builder->TrackKubeSystemUid(cluster.meta.uid, present == nullptr ? "" : present->value.status.kube_system_uid,
+                                cluster.status.kube_system_uid);
     building().clusters.Set(cluster.meta.uid, Pointer(cluster));
     building().cluster_ids[cluster.id] = cluster.meta.uid;
     changes->clusters.insert(cluster.meta.uid);
@@ -123,6 +146,7 @@ struct SnapshotBuilder::Applier {
   void operator()(const change::NoCluster& gone) const {
     auto present = building().clusters.Find(gone.uid);
     if (present == nullptr) return;
+    builder->TrackKubeSystemUid(gone.uid, present->value.status.kube_system_uid, "");
     auto id = building().cluster_ids.find(present->value.id);
     if (id != building().cluster_ids.end() && id->second == gone.uid) building().cluster_ids.erase(id);
     building().clusters.Erase(gone.uid);

@@ -59,6 +59,8 @@ struct FleetSnapshot {
   std::map<std::string, Versioned<ClusterSet>> cluster_sets;
   std::map<std::string, Versioned<RoleBinding>> role_bindings;
   std::map<std::string, Uuid> cluster_ids;  // Id -> uid.
+  // Clusters that are one Kubernetes cluster under two names: uid -> another uid.
+  std::map<Uuid, Uuid> twins;
 
   // The point in history that answers made from this snapshot carry.
   At at() const;
@@ -124,7 +126,11 @@ class SnapshotBuilder {
   void SwitchDecision(const Uuid& bundle, FleetChanges* changes);
   void SetAssigned(const Uuid& cluster, const Uuid& bundle, bool assigned);
 
+  // Moves `cluster` from the clusters with kube-system uid `before` to those with `after` (empty: none).
+  void TrackKubeSystemUid(const Uuid& cluster, const std::string& before, const std::string& after);
+
   FleetSnapshot building_;
+  std::map<std::string, std::set<Uuid>> by_kube_system_uid_;
   // bundle -> (head number, page) -> page.
   std::map<Uuid, std::map<std::pair<uint64_t, uint32_t>, DecisionPage>> pages_;
   std::map<Uuid, Versioned<DecisionHead>> heads_;

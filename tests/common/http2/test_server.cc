@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -237,6 +238,8 @@ class Server : public TestServer {
         close(fd);
         continue;
       }
+      const int on = 1;
+      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
       SSL* ssl = nullptr;
       if (!options_.plaintext) {
         ssl = SSL_new(ctx_);
