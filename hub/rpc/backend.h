@@ -82,11 +82,9 @@ class ApiBackend {
   virtual LiveTable* live() = 0;
   virtual ApiStore* store() = 0;
   virtual HubFacts Facts() = 0;
+  // Trusted client roots, PEM. Does not block.
+  virtual std::string Roots() = 0;
   virtual absl::Time Now() = 0;
-
-  // What `next` will remove or hold, in sentences for the answer of the write. `before` is null for a new bundle.
-  virtual std::vector<std::string> WriteWarnings(const FleetSnapshot& snapshot, const Bundle* before,
-                                                 const Bundle& next) = 0;
 };
 
 }  // namespace nave
