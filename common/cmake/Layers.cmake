@@ -70,6 +70,13 @@ if(NAVE_SANITIZE)
   add_link_options("-fsanitize=${NAVE_SANITIZE}")
 endif()
 
+# What a kind of test run needs, to be built by itself: tsan_tests is what the tsan preset registers.
+foreach(kind unit integration e2e sim tsan)
+  add_custom_target(${kind}_tests)
+endforeach()
+add_custom_target(demo_programs)
+add_custom_target(bench_programs)
+
 set_property(GLOBAL PROPERTY NAVE_LAYERS "")
 set_property(GLOBAL PROPERTY NAVE_PURE_LAYERS "")
 
@@ -98,6 +105,12 @@ function(add_layer_test)
   # One entry per binary: a process start per case would cost more than the cases.
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+  foreach(label IN LISTS ARG_LABELS)
+    add_dependencies(${label}_tests ${ARG_NAME})
+  endforeach()
+  if(ARG_TSAN)
+    add_dependencies(tsan_tests ${ARG_NAME})
+  endif()
 endfunction()
 
 function(add_program)
@@ -110,12 +123,16 @@ endfunction()
 # undefined reference. Called once, at the end of tests/.
 function(add_layer_link_tests)
   get_property(layers GLOBAL PROPERTY NAVE_LAYERS)
+  if(NAVE_SANITIZE)
+    set(layers "")  # They would say nothing that the plain build did not say.
+  endif()
   file(WRITE "${CMAKE_BINARY_DIR}/link_test_main.cc" "int main() { return 0; }\n")
   foreach(layer IN LISTS layers)
     add_executable(${layer}_link_test "${CMAKE_BINARY_DIR}/link_test_main.cc")
     target_link_libraries(${layer}_link_test PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${layer}>")
     add_test(NAME link.${layer} COMMAND ${layer}_link_test)
     set_tests_properties(link.${layer} PROPERTIES LABELS "unit;arch")
+    add_dependencies(unit_tests ${layer}_link_test)
   endforeach()
   get_property(pure GLOBAL PROPERTY NAVE_PURE_LAYERS)
   list(JOIN pure "\n" pure_text)
