@@ -1,4 +1,4 @@
-#include "agent/apply/engine.h"
+#include "agent/apply/make_reconciler.h"
 
 #include <utility>
 
@@ -13,11 +13,11 @@ constexpr absl::Duration kFlushInterval = absl::Seconds(5);
 
 }  // namespace
 
-std::unique_ptr<Reconciler> MakeReconciler(EngineOptions options) {
+std::unique_ptr<Reconciler> MakeReconciler(ReconcilerOptions options) {
   return std::make_unique<Engine>(std::move(options));
 }
 
-Engine::Engine(EngineOptions options) : options_(std::move(options)), random_(options_.seed) {}
+Engine::Engine(ReconcilerOptions options) : options_(std::move(options)), random_(options_.seed) {}
 
 Engine::~Engine() { Stop(); }
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/apply/engine.h"
+#include "agent/apply/make_reconciler.h"
 #include "agent/apply/records.h"
 #include "agent/observe/catalog.h"
 #include "agent/observe/observer.h"
@@ -29,7 +29,7 @@ namespace nave {
 
 class Engine : public Reconciler {
  public:
-  explicit Engine(EngineOptions options);
+  explicit Engine(ReconcilerOptions options);
   ~Engine() override;
 
   void Start(StatusCallback on_status) override;
@@ -138,10 +138,10 @@ class Engine : public Reconciler {
   // --- engine_status.cc
   void WantStatus(KeyRecord& k);
   void SendStatus(const Uuid& key);
-  AssignmentStatus MakeStatus(KeyRecord& k);
-  ObjectView ViewOf(KeyRecord& k, const ObjectKey& object, ObjectRecord& r);
+  AssignmentStatus MakeStatus(KeyRecord& k) const;
+  ObjectView ViewOf(const KeyRecord& k, const ObjectKey& object, ObjectRecord& r) const;
 
-  EngineOptions options_;
+  ReconcilerOptions options_;
   StatusCallback on_status_;
   bool running_ = false;
   bool hold_ = false;

@@ -1,6 +1,6 @@
 // The apply engine: the implementation of Reconciler over KubeClient, DesiredStore and an executor.
-#ifndef NAVE_AGENT_APPLY_ENGINE_H_
-#define NAVE_AGENT_APPLY_ENGINE_H_
+#ifndef NAVE_AGENT_APPLY_MAKE_RECONCILER_H_
+#define NAVE_AGENT_APPLY_MAKE_RECONCILER_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace nave {
 
-struct EngineOptions {
+struct ReconcilerOptions {
   // All outlive the engine.
   KubeClient* kube = nullptr;
   DesiredStore* store = nullptr;
@@ -32,8 +32,8 @@ struct EngineOptions {
 };
 
 // Deterministic for one seed and one order of answers.
-std::unique_ptr<Reconciler> MakeReconciler(EngineOptions options);
+std::unique_ptr<Reconciler> MakeReconciler(ReconcilerOptions options);
 
 }  // namespace nave
 
-#endif  // NAVE_AGENT_APPLY_ENGINE_H_
+#endif  // NAVE_AGENT_APPLY_MAKE_RECONCILER_H_
