@@ -25,6 +25,7 @@ struct PlacementCandidate {
   bool accepted = false;
   bool removing = false;
   bool cordoned = false;
+  bool operator==(const PlacementCandidate&) const = default;
 };
 
 struct PlacementInput {
