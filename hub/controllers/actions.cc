@@ -26,7 +26,7 @@ std::vector<ControlTxn> RewriteDecision(const Decision& decision, const std::map
     if (page.entries.empty()) return;
     ControlTxn txn;
     txn.Compare(DecisionHeadKey(bundle), decision.head_mod_revision);
-    txn.Put(DecisionPageKey(bundle, head.number, head.pages++), Encode(page));
+    txn.Put(DecisionPageKey(bundle, head.number, head.pages++), EncodeRecord(page));
     txns.push_back(std::move(txn));
     page.entries.clear();
   };
@@ -37,7 +37,7 @@ std::vector<ControlTxn> RewriteDecision(const Decision& decision, const std::map
   cut();
   ControlTxn last;
   last.Compare(DecisionHeadKey(bundle), decision.head_mod_revision);
-  last.Put(DecisionHeadKey(bundle), Encode(head));
+  last.Put(DecisionHeadKey(bundle), EncodeRecord(head));
   for (uint32_t n = 0; n < decision.head.pages && last.writes() < kControlWritesMax; ++n) {
     last.Delete(DecisionPageKey(bundle, decision.head.number, n));
   }
@@ -52,7 +52,7 @@ ControlTxn ConfirmTombstone(const Versioned<TombstoneRecord>& tombstone) {
   ControlTxn txn;
   txn.Compare(key, tombstone.mod_revision);
   // Written anew: the agent takes it as a newer order.
-  txn.Put(std::move(key), Encode(confirmed));
+  txn.Put(std::move(key), EncodeRecord(confirmed));
   return txn;
 }
 
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<ControlTxn>> PlanConfirmShrink(const Versioned<Bundle
   next.status.confirmed_hash = next.status.held_hash;
   ControlTxn txn;
   txn.Compare(BundleKey(next.project, next.id), bundle.mod_revision);
-  txn.Put(BundleKey(next.project, next.id), Encode(next));
+  txn.Put(BundleKey(next.project, next.id), EncodeRecord(next));
   std::vector<ControlTxn> txns;
   txns.push_back(std::move(txn));
   return txns;
@@ -134,7 +134,7 @@ ControlTxn PlanAdopt(const FleetSnapshot& snapshot, const std::vector<Uuid>& clu
     }
   }
   ControlTxn txn;
-  txn.Put(std::string(kAdoptKey), Encode(adopt));
+  txn.Put(std::string(kAdoptKey), EncodeRecord(adopt));
   return txn;
 }
 
@@ -160,7 +160,7 @@ std::vector<ControlTxn> PlanRemoveUnclaimed(const FleetSnapshot& snapshot, const
     tombstone.reason = std::string(Camel(Reason::kRemovedUnclaimed));
     tombstone.confirmed = confirmed;
     tombstone.create_time = now;
-    txn.Put(TombstoneKey(cluster, view.bundle), Encode(tombstone));
+    txn.Put(TombstoneKey(cluster, view.bundle), EncodeRecord(tombstone));
     if (txn.writes() >= kControlWritesMax) txns.push_back(std::exchange(txn, ControlTxn{}));
   }
   if (txn.writes() > 0) txns.push_back(std::move(txn));
@@ -186,7 +186,7 @@ absl::StatusOr<ControlTxn> PlanForget(const FleetSnapshot& snapshot, const LiveT
   txn.Compare(ClusterKey(record.id), cluster->mod_revision);
   txn.Delete(ClusterKey(record.id));
   txn.Delete(ByUidKey(UidKind::kCluster, uid));
-  txn.Put(RetiredKey(uid), Encode(retired));
+  txn.Put(RetiredKey(uid), EncodeRecord(retired));
   Event event;
   event.about = absl::StrCat("clusters/", record.id);
   event.cluster = record.id;
@@ -202,7 +202,7 @@ absl::StatusOr<ControlTxn> PlanForget(const FleetSnapshot& snapshot, const LiveT
 absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, const UnknownCluster& unknown,
                                              const std::string& id, const std::string& cluster_set,
                                              absl::Time now) {
-  if (snapshot.cluster_ids.count(id) > 0) {
+  if (snapshot.names->clusters.count(id) > 0) {
     return MakeError(Reason::kAlreadyExists, absl::StrCat("cluster ", id, " exists"));
   }
   if (snapshot.tombstones.Find(unknown.uid) != nullptr) {
@@ -221,7 +221,7 @@ absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, cons
   cluster.status.certificate_generation_seen = unknown.generation;
   ControlTxn txn;
   txn.Compare(ClusterKey(id), 0);
-  txn.Put(ClusterKey(id), Encode(cluster));
+  txn.Put(ClusterKey(id), EncodeRecord(cluster));
   txn.Put(ByUidKey(UidKind::kCluster, unknown.uid), id);
   auto retired = snapshot.retired.Find(unknown.uid);
   if (retired != nullptr) txn.Delete(RetiredKey(unknown.uid));

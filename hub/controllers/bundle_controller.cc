@@ -151,7 +151,7 @@ absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapsho
     Bundle next = bundle->value;
     next.status = plan.status;
     txn.Compare(BundleKey(next.project, next.id), bundle->mod_revision);
-    txn.Put(BundleKey(next.project, next.id), Encode(next));
+    txn.Put(BundleKey(next.project, next.id), EncodeRecord(next));
     bool newly_held = bundle->value.status.held_hash != plan.status.held_hash && !plan.placement.held.empty();
     if (newly_held) {
       txn.events.push_back(MakeEvent(next, true, plan.placement.reason, plan.placement.message, now));
@@ -202,7 +202,7 @@ absl::StatusOr<Outcome> BundleController::WriteTombstones(const Plan& plan) {
     } else {
       tombstone.confirmed = plan.placement.confirm_used;
     }
-    txn.Put(TombstoneKey(leaver.uid, bundle.meta.uid), Encode(tombstone));
+    txn.Put(TombstoneKey(leaver.uid, bundle.meta.uid), EncodeRecord(tombstone));
     if (txn.writes() < kControlWritesMax) continue;
     ASSIGN_OR_RETURN(Outcome outcome, flush());
     if (outcome == Outcome::kStale) return outcome;
@@ -222,7 +222,7 @@ absl::StatusOr<Outcome> BundleController::WritePages(const Plan& plan) {
   };
   auto cut = [&] {
     if (page.entries.empty()) return;
-    txn.Put(DecisionPageKey(uid, plan.number, number++), Encode(page));
+    txn.Put(DecisionPageKey(uid, plan.number, number++), EncodeRecord(page));
     page.entries.clear();
   };
   for (const auto& [cluster, entry] : plan.entries) {
@@ -250,8 +250,8 @@ absl::StatusOr<Outcome> BundleController::SwitchHead(const Plan& plan) {
   ControlTxn txn;
   txn.Compare(DecisionHeadKey(head.bundle), plan.head_revision());
   txn.Compare(BundleKey(next.project, next.id), plan.bundle.mod_revision);
-  txn.Put(DecisionHeadKey(head.bundle), Encode(head));
-  txn.Put(BundleKey(next.project, next.id), Encode(next));
+  txn.Put(DecisionHeadKey(head.bundle), EncodeRecord(head));
+  txn.Put(BundleKey(next.project, next.id), EncodeRecord(next));
   if (plan.decision.has_value()) {
     for (uint32_t page = 0; page < plan.decision->head.pages && txn.writes() < kControlWritesMax; ++page) {
       txn.Delete(DecisionPageKey(head.bundle, plan.decision->head.number, page));

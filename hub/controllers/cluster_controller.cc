@@ -52,7 +52,7 @@ absl::StatusOr<Outcome> ClusterController::FinishRemoval(const FleetSnapshot& sn
   txn.Delete(ByUidKey(UidKind::kCluster, record.meta.uid));
   txn.Delete(SessionKey(record.meta.uid));
   txn.Delete(StatusKey(record.meta.uid));
-  txn.Put(RetiredKey(record.meta.uid), Encode(retired));
+  txn.Put(RetiredKey(record.meta.uid), EncodeRecord(retired));
   Event event;
   event.about = absl::StrCat("clusters/", record.id);
   event.cluster = record.id;

@@ -102,10 +102,10 @@ HistoryAnswer CheckHistory(const Hello& hello, const FleetSnapshot& snapshot) {
   // An agent that never committed lies in every history.
   if (hello.committed.IsNone()) return HistoryAnswer::kContained;
   if (hello.hub_id != snapshot.hub_id) return HistoryAnswer::kNotContained;
-  if (HistoryContains(snapshot.terms, hello.committed, snapshot.revision)) return HistoryAnswer::kContained;
+  if (HistoryContains(*snapshot.terms, hello.committed, snapshot.revision)) return HistoryAnswer::kContained;
   if (hello.committed.revision > snapshot.revision) return HistoryAnswer::kSnapshotBehind;
   // A term begun by another replica may not be in the snapshot yet.
-  bool newer_term = snapshot.terms.empty() || hello.committed.term > snapshot.terms.back().number;
+  bool newer_term = snapshot.terms->empty() || hello.committed.term > snapshot.terms->back().number;
   return newer_term ? HistoryAnswer::kSnapshotBehind : HistoryAnswer::kNotContained;
 }
 

@@ -221,8 +221,8 @@ void AddSkewCondition(const ClusterLive& live, ClusterStatus* status) {
 }
 
 void AddSameCluster(const FleetSnapshot& snapshot, const Cluster& record, ClusterStatus* status) {
-  auto twin = snapshot.twins.find(record.meta.uid);
-  if (twin == snapshot.twins.end()) return;
+  auto twin = snapshot.names->twins.find(record.meta.uid);
+  if (twin == snapshot.names->twins.end()) return;
   SetCondition(&status->conditions,
                MakeCondition("SameCluster", true, Camel(Reason::kSameCluster),
                              absl::StrCat("cluster ", ClusterId(snapshot, twin->second),

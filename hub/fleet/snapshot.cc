@@ -7,22 +7,28 @@ namespace nave {
 
 At FleetSnapshot::at() const {
   At at;
-  if (terms.empty()) return at;
-  at.term = terms.back().number;
-  at.nonce = terms.back().nonce;
+  if (terms->empty()) return at;
+  at.term = terms->back().number;
+  at.nonce = terms->back().nonce;
   at.revision = revision;
   return at;
 }
 
 bool FleetSnapshot::Adopted(const Uuid& cluster) const {
-  if (terms.empty() || adopt.term != terms.back().number || adopt.nonce != terms.back().nonce) return false;
+  if (terms->empty() || adopt.term != terms->back().number || adopt.nonce != terms->back().nonce) return false;
   return adopt.all ||
          std::find(adopt.clusters.begin(), adopt.clusters.end(), cluster) != adopt.clusters.end();
 }
 
 std::shared_ptr<const Versioned<Cluster>> FleetSnapshot::ClusterById(const std::string& id) const {
-  auto it = cluster_ids.find(id);
-  return it == cluster_ids.end() ? nullptr : clusters.Find(it->second);
+  auto it = names->clusters.find(id);
+  return it == names->clusters.end() ? nullptr : clusters.Find(it->second);
+}
+
+std::shared_ptr<const Versioned<Bundle>> FleetSnapshot::BundleById(const std::string& project,
+                                                                   const std::string& id) const {
+  auto it = names->bundles.find({project, id});
+  return it == names->bundles.end() ? nullptr : bundles.Find(it->second);
 }
 
 void FleetChanges::Add(const FleetChanges& other) {
@@ -50,18 +56,19 @@ void SnapshotBuilder::SetAssigned(const Uuid& cluster, const Uuid& bundle, bool 
 void SnapshotBuilder::TrackKubeSystemUid(const Uuid& cluster, const std::string& before,
                                          const std::string& after) {
   if (before == after) return;
+  names_changed_ = true;
   for (const std::string& kube_system_uid : {before, after}) {
     if (kube_system_uid.empty()) continue;
     std::set<Uuid>& same = by_kube_system_uid_[kube_system_uid];
-    for (const Uuid& one : same) building_.twins.erase(one);
-    building_.twins.erase(cluster);
+    for (const Uuid& one : same) names_.twins.erase(one);
+    names_.twins.erase(cluster);
     if (kube_system_uid == before) {
       same.erase(cluster);
     } else {
       same.insert(cluster);
     }
     if (same.size() > 1) {
-      for (const Uuid& one : same) building_.twins[one] = one == *same.begin() ? *same.rbegin() : *same.begin();
+      for (const Uuid& one : same) names_.twins[one] = one == *same.begin() ? *same.rbegin() : *same.begin();
     }
     if (same.empty()) by_kube_system_uid_.erase(kube_system_uid);
   }
@@ -120,7 +127,8 @@ struct SnapshotBuilder::Applier {
   void operator()(const change::Head&) const {}
 
   void operator()(const TermRecord& term) const {
-    auto& terms = building().terms;
+    auto& terms = builder->terms_;
+    builder->terms_changed_ = true;
     auto it = std::lower_bound(terms.begin(), terms.end(), term.number,
                                [](const TermRecord& t, uint64_t n) { return t.number < n; });
     if (it != terms.end() && it->number == term.number) {
@@ -140,26 +148,41 @@ struct SnapshotBuilder::Applier {
     builder->TrackKubeSystemUid(cluster.meta.uid, present == nullptr ? "" : present->value.status.kube_system_uid,
                                 cluster.status.kube_system_uid);
     building().clusters.Set(cluster.meta.uid, Pointer(cluster));
-    building().cluster_ids[cluster.id] = cluster.meta.uid;
+    if (present == nullptr || present->value.id != cluster.id) {
+      builder->names_.clusters[cluster.id] = cluster.meta.uid;
+      builder->names_changed_ = true;
+    }
     changes->clusters.insert(cluster.meta.uid);
   }
   void operator()(const change::NoCluster& gone) const {
-    auto present = building().clusters.Find(gone.uid);
-    if (present == nullptr) return;
-    builder->TrackKubeSystemUid(gone.uid, present->value.status.kube_system_uid, "");
-    auto id = building().cluster_ids.find(present->value.id);
-    if (id != building().cluster_ids.end() && id->second == gone.uid) building().cluster_ids.erase(id);
-    building().clusters.Erase(gone.uid);
-    changes->clusters.insert(gone.uid);
+    auto name = builder->names_.clusters.find(gone.id);
+    if (name == builder->names_.clusters.end()) return;
+    Uuid uid = name->second;
+    builder->names_.clusters.erase(name);
+    builder->names_changed_ = true;
+    if (auto present = building().clusters.Find(uid); present != nullptr) {
+      builder->TrackKubeSystemUid(uid, present->value.status.kube_system_uid, "");
+    }
+    building().clusters.Erase(uid);
+    changes->clusters.insert(uid);
   }
 
   void operator()(const Bundle& bundle) const {
+    if (building().bundles.Find(bundle.meta.uid) == nullptr) {
+      builder->names_.bundles[{bundle.project, bundle.id}] = bundle.meta.uid;
+      builder->names_changed_ = true;
+    }
     building().bundles.Set(bundle.meta.uid, Pointer(bundle));
     changes->bundles.insert(bundle.meta.uid);
   }
   void operator()(const change::NoBundle& gone) const {
-    building().bundles.Erase(gone.uid);
-    changes->bundles.insert(gone.uid);
+    auto name = builder->names_.bundles.find({gone.project, gone.id});
+    if (name == builder->names_.bundles.end()) return;
+    Uuid uid = name->second;
+    builder->names_.bundles.erase(name);
+    builder->names_changed_ = true;
+    building().bundles.Erase(uid);
+    changes->bundles.insert(uid);
   }
 
   void operator()(const BundleRevision& revision) const {
@@ -259,6 +282,27 @@ struct SnapshotBuilder::Applier {
     changes->tenancy = true;
   }
 };
+
+FleetSnapshotPtr SnapshotBuilder::Publish() {
+  if (terms_changed_) building_.terms = std::make_shared<const std::vector<TermRecord>>(terms_);
+  if (names_changed_) building_.names = std::make_shared<const FleetNames>(names_);
+  terms_changed_ = false;
+  names_changed_ = false;
+  return std::make_shared<const FleetSnapshot>(building_);
+}
+
+FleetChanges SnapshotBuilder::Everything() const {
+  FleetChanges changes;
+  changes.tenancy = true;
+  changes.adopt = true;
+  building_.clusters.ForEach([&](const Uuid& uid, const Versioned<Cluster>&) { changes.clusters.insert(uid); });
+  building_.sessions.ForEach([&](const Uuid& uid, const Versioned<SessionRecord>&) { changes.clusters.insert(uid); });
+  building_.tombstones.ForEach([&](const Uuid& uid, const TombstonesOfCluster&) { changes.clusters.insert(uid); });
+  building_.retired.ForEach([&](const Uuid& uid, const Versioned<RetiredRecord>&) { changes.clusters.insert(uid); });
+  building_.bundles.ForEach([&](const Uuid& uid, const Versioned<Bundle>&) { changes.bundles.insert(uid); });
+  building_.decisions.ForEach([&](const Uuid& uid, const Decision&) { changes.bundles.insert(uid); });
+  return changes;
+}
 
 void SnapshotBuilder::Apply(const RecordChange& change, FleetChanges* changes) {
   building_.revision = std::max(building_.revision, change.mod_revision);

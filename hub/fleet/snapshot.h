@@ -38,11 +38,20 @@ struct Decision {
 using TombstonesOfCluster = std::map<Uuid, Versioned<TombstoneRecord>>;  // By bundle.
 using RevisionsOfBundle = std::map<uint64_t, BundleRevision>;            // By number.
 
+// Shared by the snapshots between two changes of it.
+struct FleetNames {
+  std::map<std::string, Uuid> clusters;                          // Id -> uid.
+  std::map<std::pair<std::string, std::string>, Uuid> bundles;   // Project and id -> uid.
+  // Clusters that are one Kubernetes cluster under two names: uid -> another uid.
+  std::map<Uuid, Uuid> twins;
+};
+
 // A prefix of the store's history. Immutable once published; later snapshots are later truth.
 struct FleetSnapshot {
   // Mod revision of the head key: the newest transaction contained.
   uint64_t revision = 0;
-  std::vector<TermRecord> terms;  // By number; the last one is the present one.
+  // Terms by number; the last one is the present one.
+  std::shared_ptr<const std::vector<TermRecord>> terms = std::make_shared<std::vector<TermRecord>>();
   AdoptRecord adopt;
   std::string hub_id;
 
@@ -58,15 +67,16 @@ struct FleetSnapshot {
   std::map<std::string, Versioned<Project>> projects;
   std::map<std::string, Versioned<ClusterSet>> cluster_sets;
   std::map<std::string, Versioned<RoleBinding>> role_bindings;
-  std::map<std::string, Uuid> cluster_ids;  // Id -> uid.
-  // Clusters that are one Kubernetes cluster under two names: uid -> another uid.
-  std::map<Uuid, Uuid> twins;
+  // Never null.
+  std::shared_ptr<const FleetNames> names = std::make_shared<FleetNames>();
 
   // The point in history that answers made from this snapshot carry.
   At at() const;
   // Whether a person decided, in the present term, that this cluster follows the present state.
   bool Adopted(const Uuid& cluster) const;
+  // nullptr when there is none.
   std::shared_ptr<const Versioned<Cluster>> ClusterById(const std::string& id) const;
+  std::shared_ptr<const Versioned<Bundle>> BundleById(const std::string& project, const std::string& id) const;
 };
 using FleetSnapshotPtr = std::shared_ptr<const FleetSnapshot>;
 
@@ -79,8 +89,8 @@ struct Page {
   uint32_t page = 0;
   DecisionPage content;
 };
-struct NoCluster { Uuid uid; };
-struct NoBundle { Uuid uid; };
+struct NoCluster { std::string id; };
+struct NoBundle { std::string project; std::string id; };
 struct NoRevision { Uuid bundle; uint64_t number = 0; };
 struct NoDecision { Uuid bundle; };
 struct NoTombstone { Uuid cluster; Uuid bundle; };
@@ -118,7 +128,9 @@ class SnapshotBuilder {
   // Pages of a decision are kept aside until its head names them, so that no reader sees half of a switch.
   void Apply(const RecordChange& change, FleetChanges* changes);
   // The state after all applied changes.
-  FleetSnapshotPtr Publish() const { return std::make_shared<const FleetSnapshot>(building_); }
+  FleetSnapshotPtr Publish();
+  // Every cluster and bundle there is: what a reader must look at that knows nothing yet.
+  FleetChanges Everything() const;
 
  private:
   struct Applier;
@@ -130,6 +142,11 @@ class SnapshotBuilder {
   void TrackKubeSystemUid(const Uuid& cluster, const std::string& before, const std::string& after);
 
   FleetSnapshot building_;
+  // What `building_` shares with published snapshots is changed here and copied when published.
+  std::vector<TermRecord> terms_;
+  FleetNames names_;
+  bool terms_changed_ = false;
+  bool names_changed_ = false;
   std::map<std::string, std::set<Uuid>> by_kube_system_uid_;
   // bundle -> (head number, page) -> page.
   std::map<Uuid, std::map<std::pair<uint64_t, uint32_t>, DecisionPage>> pages_;
