@@ -200,11 +200,11 @@ absl::StatusOr<DataDirectory> OpenDataDirectory(const DataDirectoryOptions& opti
   ASSIGN_OR_RETURN(directory.ca, HubCa::Open(layout.ca_certificate, layout.ca_key));
   if (plan.make_encryption_key) {
     RETURN_IF_ERROR(WriteFileAtomically(layout.encryption_key,
-                                        FormatEncryptionKeys({RandomEncryptionKey()}), 0600,
+                                        EncryptionKeys::NewFileText(), 0600,
                                         IfExists::kRefuse));
   }
   ASSIGN_OR_RETURN(std::string key_file, ReadCertificateFile(layout.encryption_key));
-  absl::StatusOr<std::vector<EncryptionKey>> keys = ParseEncryptionKeys(key_file);
+  absl::StatusOr<EncryptionKeys> keys = EncryptionKeys::Parse(key_file);
   if (!keys.ok()) return Prepend(keys.status(), layout.encryption_key);
   directory.encryption_keys = *std::move(keys);
   RETURN_IF_ERROR(EnsureServerCertificate(layout.server, *directory.ca->Authority(),

@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate_files.h"
-#include "hub/ca/encryption_keys.h"
 #include "hub/ca/issue.h"
+#include "hub/records/envelope.h"
 
 namespace nave {
 
@@ -92,7 +92,7 @@ struct DataDirectory {
   std::shared_ptr<HubCa> ca;
   CertificatePaths server_paths;
   ServerNames server_names;
-  std::vector<EncryptionKey> encryption_keys;
+  EncryptionKeys encryption_keys;
   std::string admin_context_path;
   // The administrator's context was made by this start: print its path (never its content).
   bool admin_context_made = false;

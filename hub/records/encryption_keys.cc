@@ -1,10 +1,4 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -57,38 +51,11 @@ absl::StatusOr<EncryptionKeys> EncryptionKeys::Parse(absl::string_view text) {
   return keys;
 }
 
-absl::StatusOr<EncryptionKeys> EncryptionKeys::Load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return MakeError(Reason::kKeyMissing, absl::StrCat("encryption keys: ", path, ": ", strerror(errno)));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  absl::StatusOr<EncryptionKeys> keys = Parse(text.str());
-  if (!keys.ok()) return Prepend(keys.status(), path);
-  return keys;
-}
-
-absl::StatusOr<EncryptionKeys> EncryptionKeys::Create(const std::string& path) {
-  std::string text = NewFileText();
-  int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    Reason reason = errno == EEXIST ? Reason::kAlreadyExists : Reason::kConfigInvalid;
-    return MakeError(reason, absl::StrCat("encryption keys: ", path, ": ", strerror(errno)));
-  }
-  bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
-  int error = errno;
-  close(fd);
-  if (written) return Parse(text);
-  // Half a key file would be taken for a whole one at the next start.
-  unlink(path.c_str());
-  return MakeError(error == ENOSPC ? Reason::kDiskFull : Reason::kConfigInvalid,
-                   absl::StrCat("encryption keys: ", path, ": ", strerror(error)));
-}
-
 std::string EncryptionKeys::NewFileText() {
+  uint32_t id = 0;
+  while (id == 0) std::memcpy(&id, RandomBytes(sizeof(id)).data(), sizeof(id));
   return absl::StrCat("# Keys of what the hub encrypts at rest. The first one writes, all of them read. Without this\n",
-                      "# file the store's content is lost: keep a copy apart from the store's backup.\n", "1 ",
+                      "# file the store's content is lost: keep a copy apart from the store's backup.\n", id, " ",
                       absl::BytesToHexString(RandomBytes(kKeyBytes)), "\n");
 }
 

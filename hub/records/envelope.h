@@ -34,16 +34,13 @@ class EncryptionKeys {
   // One "ID HEX" a line: a number from 1 to 4294967295 and 64 hexadecimal digits. The first one writes. Empty lines and those that
   // begin with # are skipped. CONFIG_INVALID names the line, never what stands in it.
   static absl::StatusOr<EncryptionKeys> Parse(absl::string_view text);
-  // KEY_MISSING when there is no such file.
-  static absl::StatusOr<EncryptionKeys> Load(const std::string& path);
-  // Makes the file with one new key, readable by its owner only, and loads it. ALREADY_EXISTS.
-  static absl::StatusOr<EncryptionKeys> Create(const std::string& path);
-  // The text of a file with one new key.
+  // The text of a file with one new key, of a random id: after a loss of the file a new one does not pass for it.
   static std::string NewFileText();
 
   uint32_t writing_id() const { return writing_id_; }
   // nullptr when there is no such key. 32 bytes.
   const std::string* Find(uint32_t id) const;
+  bool operator==(const EncryptionKeys&) const = default;
 
  private:
   uint32_t writing_id_ = 0;

@@ -119,7 +119,7 @@ TEST_F(DataDirectoryTest, FirstStartMakesEverythingAndTheNextOnesNothing) {
   EXPECT_FALSE(first.database_lost);
   EXPECT_EQ(Read("hub.id"), first.hub_id + "\n");
   EXPECT_EQ(first.ca->RootsPem(), Read("ca.crt"));
-  EXPECT_EQ(ParseEncryptionKeys(Read("encryption.key")).value(), first.encryption_keys);
+  EXPECT_EQ(EncryptionKeys::Parse(Read("encryption.key")).value(), first.encryption_keys);
   for (const char* name : {"ca.key", "server.key", "encryption.key", "admin.yaml"}) {
     EXPECT_EQ(ModeOf(name), 0600u) << name;
   }

@@ -2,10 +2,6 @@
 #include "hub/records/envelope.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "common/base/error.h"
 
@@ -104,27 +100,17 @@ TEST(EncryptionKeysTest, BadFiles) {
   for (const Case& c : cases) {
     absl::Status status = EncryptionKeys::Parse(c.text).status();
     EXPECT_EQ(ErrorReason(status), "CONFIG_INVALID") << c.name;
-    EXPECT_EQ(status.message(), c.message) << c.name;
+    EXPECT_EQ(status.message(), c.message) << c.name;  // Which holds nothing of a key.
   }
 }
 
-TEST(EncryptionKeysTest, FileIsMadeOnceAndPrivate) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "nave-keys-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  std::string path = pattern + "/keys";
-  EXPECT_EQ(ErrorReason(EncryptionKeys::Load(path).status()), "KEY_MISSING");
-  absl::StatusOr<EncryptionKeys> made = EncryptionKeys::Create(path);
-  ASSERT_TRUE(made.ok()) << made.status();
-  struct stat info;
-  ASSERT_EQ(stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
-  absl::StatusOr<EncryptionKeys> loaded = EncryptionKeys::Load(path);
-  ASSERT_TRUE(loaded.ok());
-  EXPECT_EQ(*Unseal(*loaded, "/k", Seal(*made, "/k", "x")), "x");
-  EXPECT_EQ(ErrorReason(EncryptionKeys::Create(path).status()), "ALREADY_EXISTS");
-  std::ofstream(path) << "nonsense";
-  EXPECT_EQ(ErrorReason(EncryptionKeys::Load(path).status()), "CONFIG_INVALID");
-  std::filesystem::remove_all(pattern);
+TEST(EncryptionKeysTest, ANewFileHasAKeyAndAnIdOfItsOwn) {
+  EncryptionKeys one = Keys(EncryptionKeys::NewFileText());
+  EncryptionKeys two = Keys(EncryptionKeys::NewFileText());
+  EXPECT_NE(one, two);
+  EXPECT_NE(one.writing_id(), two.writing_id());
+  EXPECT_NE(*one.Find(one.writing_id()), *two.Find(two.writing_id()));
+  EXPECT_EQ(ErrorReason(Unseal(two, "/k", Seal(one, "/k", "x")).status()), "KEY_MISSING");
 }
 
 }  // namespace
