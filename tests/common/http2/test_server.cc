@@ -32,6 +32,8 @@ class Server;
 struct ServerStream {
   TestRequest request;
   std::deque<std::string> out;
+  size_t out_sent = 0;  // Bytes of the first chunk.
+  std::function<void()> closed;
   bool out_ended = false;
   Http2Headers trailers;
 };
@@ -143,6 +145,9 @@ class Server : public TestServer {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(options_.port));
+    const int on = 1;
+    setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
     listen(listener_, 64);
     socklen_t size = sizeof(address);
@@ -214,6 +219,14 @@ class Server : public TestServer {
     if (found == connections_.end()) return;
     use(*found->second);
     if (!frozen_ && !found->second->Flush()) Drop(connection);
+  }
+
+  // On the server's thread; does not send anything.
+  template <typename F>
+  void WithStream(int connection, int32_t id, F use) {
+    const auto found = connections_.find(connection);
+    ServerStream* stream = found == connections_.end() ? nullptr : found->second->Find(id);
+    if (stream != nullptr) use(*stream);
   }
 
   void Handle(int connection, const TestRequest& request);
@@ -341,6 +354,10 @@ class ServerReply : public TestServer::Reply {
   void Reset(uint32_t error_code) override {
     On([error_code](ServerConnection& c, int32_t id) { c.Reset(id, error_code); });
   }
+  void OnClosed(std::function<void()> closed) override {
+    server_->WithStream(connection_, stream_,
+                        [&](ServerStream& stream) { stream.closed = std::move(closed); });
+  }
 
  private:
   void On(std::function<void(ServerConnection&, int32_t)> use) {
@@ -379,7 +396,10 @@ ServerConnection::ServerConnection(Server* server, int index, int fd, SSL* ssl,
 }
 
 ServerConnection::~ServerConnection() {
-  for (size_t i = 0; i < streams_.size(); ++i) server_->CountStream(-1);
+  for (const auto& [id, stream] : streams_) {
+    server_->CountStream(-1);
+    if (stream.closed) stream.closed();
+  }
   nghttp2_session_del(session_);
   SSL_free(ssl_);
   close(fd_);
@@ -499,7 +519,12 @@ int ServerConnection::OnDataChunk(nghttp2_session*, uint8_t, int32_t id, const u
 
 int ServerConnection::OnStreamClose(nghttp2_session*, int32_t id, uint32_t, void* user) {
   auto& self = *static_cast<ServerConnection*>(user);
-  if (self.streams_.erase(id) > 0) self.server_->CountStream(-1);
+  const auto found = self.streams_.find(id);
+  if (found == self.streams_.end()) return 0;
+  const std::function<void()> closed = std::move(found->second.closed);
+  self.streams_.erase(found);
+  self.server_->CountStream(-1);
+  if (closed) closed();
   return 0;
 }
 
@@ -510,13 +535,13 @@ ssize_t ServerConnection::ReadOut(nghttp2_session* session, int32_t id, uint8_t*
   while (!stream->out.empty() && stream->out.front().empty()) stream->out.pop_front();
   size_t n = 0;
   if (!stream->out.empty()) {
-    std::string& front = stream->out.front();
-    n = std::min(size, front.size());
-    std::memcpy(buffer, front.data(), n);
-    if (n == front.size()) {
+    const std::string& front = stream->out.front();
+    n = std::min(size, front.size() - stream->out_sent);
+    std::memcpy(buffer, front.data() + stream->out_sent, n);
+    stream->out_sent += n;
+    if (stream->out_sent == front.size()) {
       stream->out.pop_front();
-    } else {
-      front.erase(0, n);
+      stream->out_sent = 0;
     }
   }
   if (stream->out.empty() && stream->out_ended) {

@@ -42,6 +42,7 @@ class TestServer {
     bool require_client_certificate = false;
     bool offer_http2 = true;
     uint32_t max_concurrent_streams = 100;
+    int port = 0;  // 0: a free one.
   };
   // What a handler answers with, now or later.
   class Reply {
@@ -55,6 +56,8 @@ class TestServer {
     virtual void End(Http2Headers trailers = {}) = 0;
     // RST_STREAM with that error code.
     virtual void Reset(uint32_t error_code) = 0;
+    // Calls `closed` on the server's thread once the stream is gone. To be called in the handler.
+    virtual void OnClosed(std::function<void()> closed) = 0;
   };
   using Handler = std::function<void(const TestRequest& request, std::shared_ptr<Reply> reply)>;
 
