@@ -4,6 +4,15 @@
 #include <utility>
 
 namespace nave {
+namespace {
+
+// Null once it was destroyed. Does not hold on to it, so that what runs sees when that happens.
+DiscoveryCache* Get(const std::weak_ptr<DiscoveryCache*>& weak) {
+  const std::shared_ptr<DiscoveryCache*> held = weak.lock();
+  return held == nullptr ? nullptr : *held;
+}
+
+}  // namespace
 
 DiscoveryCache::DiscoveryCache(KubeClient& client, Executor& executor)
     : client_(client), executor_(executor), self_(std::make_shared<DiscoveryCache*>(this)) {}
@@ -53,7 +62,7 @@ void DiscoveryCache::Start() {
   present_ = std::move(next_);
   next_.clear();
   client_.Discover([weak = std::weak_ptr(self_)](KubeClient::Discovery found) {
-    if (const auto self = weak.lock()) (*self)->OnDiscovered(std::move(found));
+    if (DiscoveryCache* self = Get(weak)) self->OnDiscovered(std::move(found));
   });
 }
 

@@ -15,6 +15,12 @@ constexpr absl::Duration kCalm = absl::Minutes(2);
 constexpr absl::Duration kWatchTooShort = absl::Seconds(1);
 constexpr absl::Duration kWatchStands = absl::Seconds(5);
 
+// Null once it was destroyed. Does not hold on to it, so that what runs sees when that happens.
+Informer* Get(const std::weak_ptr<Informer*>& weak) {
+  const std::shared_ptr<Informer*> held = weak.lock();
+  return held == nullptr ? nullptr : *held;
+}
+
 }  // namespace
 
 absl::Duration InformerBackoff::Next(absl::Time now, double uniform) {
@@ -56,7 +62,7 @@ void Informer::List(std::string continue_token) {
   request.continue_token = std::move(continue_token);
   request.metadata_only = options_.metadata_only;
   client_.List(std::move(request), [weak = std::weak_ptr(self_)](ListPage page) {
-    if (const auto self = weak.lock()) (*self)->OnPage(std::move(page));
+    if (Informer* self = Get(weak)) self->OnPage(std::move(page));
   });
 }
 
@@ -110,10 +116,10 @@ void Informer::BeginWatch() {
   watch_ = client_.Watch(
       std::move(request),
       [weak = std::weak_ptr(self_)](KubeEvent event) {
-        if (const auto self = weak.lock()) (*self)->OnEvent(std::move(event));
+        if (Informer* self = Get(weak)) self->OnEvent(std::move(event));
       },
       [weak = std::weak_ptr(self_)](KubeError error) {
-        if (const auto self = weak.lock()) (*self)->OnWatchEnd(std::move(error));
+        if (Informer* self = Get(weak)) self->OnWatchEnd(std::move(error));
       });
 }
 
@@ -199,10 +205,10 @@ void Informer::Retry(const KubeError& error) {
 
 void Informer::Schedule(absl::Duration delay) {
   timer_ = executor_.PostAfter(delay, [weak = std::weak_ptr(self_)] {
-    const auto self = weak.lock();
+    Informer* self = Get(weak);
     if (self == nullptr) return;
-    (*self)->timer_ = 0;
-    (*self)->Continue();
+    self->timer_ = 0;
+    self->Continue();
   });
 }
 
