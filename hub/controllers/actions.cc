@@ -191,7 +191,7 @@ absl::StatusOr<ControlTxn> PlanForget(const FleetSnapshot& snapshot, const LiveT
   event.about = absl::StrCat("clusters/", record.id);
   event.cluster = record.id;
   event.warning = !left_behind->empty();
-  event.reason = "Forgotten";
+  event.reason = std::string(GetReasonInfo(Reason::kForgotten).camel);
   event.message = absl::StrCat("forgotten; ", left_behind->size(), " bundles stay on the spoke");
   event.last_time = now;
   event.meta.create_time = now;
@@ -222,7 +222,7 @@ absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, cons
   ControlTxn txn;
   txn.Compare(ClusterKey(id), 0);
   txn.Put(ClusterKey(id), EncodeRecord(cluster));
-  txn.Put(ByUidKey(UidKind::kCluster, unknown.uid), id);
+  txn.Put(ByUidKey(UidKind::kCluster, unknown.uid), EncodeText(id));
   auto retired = snapshot.retired.Find(unknown.uid);
   if (retired != nullptr) txn.Delete(RetiredKey(unknown.uid));
   return txn;

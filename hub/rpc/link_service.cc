@@ -87,7 +87,7 @@ class LinkService : public Base {
     EnrollCall call{request->token(), request->csr_pem(), request->kube_system_uid(), request->agent_version(),
                     context->peer()};
     worker_->Post([this, reactor, response, call = std::move(call)] {
-      absl::StatusOr<EnrollAnswer> answer = backend_->Enroll(call);
+      absl::StatusOr<EnrollReply> answer = backend_->Enroll(call);
       if (!answer.ok()) return reactor->Finish(ToGrpcStatus(answer.status()));
       response->set_certificate_pem(answer->certificate_pem);
       response->set_ca_pem(answer->ca_pem);
@@ -104,7 +104,7 @@ class LinkService : public Base {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     RenewCall call{PeerOf(*context, backend_->Roots(), absl::Now()), request->csr_pem(), context->peer()};
     worker_->Post([this, reactor, response, call = std::move(call)] {
-      absl::StatusOr<RenewAnswer> answer = backend_->Renew(call);
+      absl::StatusOr<RenewReply> answer = backend_->Renew(call);
       if (!answer.ok()) return reactor->Finish(ToGrpcStatus(answer.status()));
       response->set_certificate_pem(answer->certificate_pem);
       response->set_ca_pem(answer->ca_pem);

@@ -28,7 +28,7 @@ struct EnrollCall {
   std::string agent_version;
   std::string address;
 };
-struct EnrollAnswer {
+struct EnrollReply {
   std::string certificate_pem;
   std::string ca_pem;
   Uuid cluster_uid;
@@ -40,7 +40,7 @@ struct RenewCall {
   std::string csr_pem;
   std::string address;
 };
-struct RenewAnswer {
+struct RenewReply {
   std::string certificate_pem;
   std::string ca_pem;
 };
@@ -49,8 +49,8 @@ struct RenewAnswer {
 class LinkBackend {
  public:
   virtual ~LinkBackend() = default;
-  virtual absl::StatusOr<EnrollAnswer> Enroll(const EnrollCall& call) = 0;
-  virtual absl::StatusOr<RenewAnswer> Renew(const RenewCall& call) = 0;
+  virtual absl::StatusOr<EnrollReply> Enroll(const EnrollCall& call) = 0;
+  virtual absl::StatusOr<RenewReply> Renew(const RenewCall& call) = 0;
   // The blobs among `wants` that are assigned to the cluster, in order; nullptr for one that is not.
   // FAILED_PRECONDITION NO_SESSION.
   virtual absl::StatusOr<std::vector<BlobPtr>> FetchBlobs(const Uuid& cluster,

@@ -211,7 +211,7 @@ void AgentSession::AckStatus(uint64_t seq) {
 
 void AgentSession::Drain() { control_.push_back(HubFrame{{}, {}, nave::Drain{}}); }
 
-bool AgentSession::AddContent(ContentSource* content, HubFrame* frame, const DesiredBatch& batch) {
+bool AgentSession::AddContent(BlobSetSource* content, HubFrame* frame, const DesiredBatch& batch) {
   size_t inline_bytes = 0;
   for (const Upsert& upsert : batch.upserts) {
     auto sent = sent_.find(upsert.key);
@@ -226,7 +226,7 @@ bool AgentSession::AddContent(ContentSource* content, HubFrame* frame, const Des
   return true;
 }
 
-std::optional<HubFrame> AgentSession::TakeOutbound(const FleetSnapshot& snapshot, ContentSource* content) {
+std::optional<HubFrame> AgentSession::TakeOutbound(const FleetSnapshot& snapshot, BlobSetSource* content) {
   if (!control_.empty()) {
     HubFrame frame = std::move(control_.front());
     control_.pop_front();

@@ -18,9 +18,9 @@
 namespace nave {
 
 // Where a session gets the blobs that a version needs. Shared by all sessions, so that a version's blobs are encoded once.
-class ContentSource {
+class BlobSetSource {
  public:
-  virtual ~ContentSource() = default;
+  virtual ~BlobSetSource() = default;
   // What an agent that holds listing `from` (none: nothing) lacks of listing `to`, or nullptr when that is too large to
   // travel inline (the agent fetches it). nullopt: being loaded; ask again when the host says so.
   virtual std::optional<BlobSetPtr> Delta(const Digest& from, const Digest& to) = 0;
@@ -64,7 +64,7 @@ class AgentSession {
   // The next frame to write, if there is one that can be written now. Call again when it was written, after every input and when
   // content was loaded.
   // `snapshot` is the newest one.
-  std::optional<HubFrame> TakeOutbound(const FleetSnapshot& snapshot, ContentSource* content);
+  std::optional<HubFrame> TakeOutbound(const FleetSnapshot& snapshot, BlobSetSource* content);
 
   State state() const { return state_; }
   uint64_t epoch() const { return epoch_; }
@@ -90,7 +90,7 @@ class AgentSession {
   void QueueBatch(const FleetSnapshot& snapshot, std::vector<Uuid> not_desired, bool even_empty);
   void QueueParts(DesiredBatch all, const Digest& desired_root);
   void AddUpsert(const Uuid& key, const DesiredAssignment& assignment, DesiredBatch* batch);
-  bool AddContent(ContentSource* content, HubFrame* frame, const DesiredBatch& batch);
+  bool AddContent(BlobSetSource* content, HubFrame* frame, const DesiredBatch& batch);
 
   const Uuid cluster_;
   const uint64_t epoch_;

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<Digest>> DigestsOfListing(BlobReader* blobs, const Di
 std::vector<Digest> MissingDigests(const std::vector<Digest>& held, const std::vector<Digest>& wanted);
 
 // Loop thread only; loads on `reader`. Keeps what was used last, up to `bytes_max` of encoded content.
-class ContentCache : public ContentSource {
+class ContentCache : public BlobSetSource {
  public:
   // `on_loaded` runs on the loop when something that was asked for is there.
   ContentCache(Executor* loop, Executor* reader, BlobReader* blobs, std::function<void()> on_loaded,

@@ -10,13 +10,13 @@
 namespace nave {
 
 std::unique_ptr<SessionHost> SessionHost::Make(Executor* loop, Executor* reader, SessionStore* store,
-                                               LiveTable* live, ContentSource* content,
+                                               LiveTable* live, BlobSetSource* content,
                                                const SessionHostOptions& options) {
   return std::make_unique<SessionHostImpl>(loop, reader, store, live, content, options);
 }
 
 SessionHostImpl::SessionHostImpl(Executor* loop, Executor* reader, SessionStore* store, LiveTable* live,
-                                 ContentSource* content, const SessionHostOptions& options)
+                                 BlobSetSource* content, const SessionHostOptions& options)
     : loop_(loop),
       reader_(reader),
       store_(store),

@@ -58,7 +58,7 @@ struct SessionHostMetrics {
 class SessionHost {
  public:
   static std::unique_ptr<SessionHost> Make(Executor* loop, Executor* reader, SessionStore* store, LiveTable* live,
-                                           ContentSource* content, const SessionHostOptions& options);
+                                           BlobSetSource* content, const SessionHostOptions& options);
   virtual ~SessionHost() = default;
 
   // A stream was opened by a verified peer.

@@ -22,7 +22,7 @@ namespace nave {
 class SessionHostImpl : public SessionHost {
  public:
   SessionHostImpl(Executor* loop, Executor* reader, SessionStore* store, LiveTable* live,
-                  ContentSource* content, const SessionHostOptions& options);
+                  BlobSetSource* content, const SessionHostOptions& options);
   ~SessionHostImpl() override;
 
   StreamId OnOpen(const PeerIdentity& peer, std::shared_ptr<AgentStream> stream) override;
@@ -113,7 +113,7 @@ class SessionHostImpl : public SessionHost {
   Executor* const reader_;
   SessionStore* const store_;
   LiveTable* const live_;
-  ContentSource* const content_;
+  BlobSetSource* const content_;
   const SessionHostOptions options_;
   SplitMix random_;
   StatusWriter status_writer_;
