@@ -109,12 +109,12 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
 
   void OnChanged() override { Pump(); }
 
-  void OnDead(Connection* connection, const absl::Status& why, bool had_opened) override {
+  void OnDead(Http2Connection* connection, const absl::Status& why, bool had_opened) override {
     const auto found = std::find_if(connections_.begin(), connections_.end(),
                                     [&](const auto& one) { return one.get() == connection; });
     if (found == connections_.end()) return;
     // It still stands on the stack.
-    io_->Post([dead = std::shared_ptr<Connection>(*found), keep = shared_from_this()] {});
+    io_->Post([dead = std::shared_ptr<Http2Connection>(*found), keep = shared_from_this()] {});
     connections_.erase(found);
     // One that opened counts as failed until it answers something: a server that accepts and closes
     // must not be hammered.
@@ -161,7 +161,7 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
   }
 
   // Connections may go while one of them is called.
-  std::vector<std::shared_ptr<Connection>> Snapshot() const {
+  std::vector<std::shared_ptr<Http2Connection>> Snapshot() const {
     return {connections_.begin(), connections_.end()};
   }
 
@@ -218,7 +218,7 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
       return;
     }
     DialOptions dial{options_.host, options_.port, proxy_, tls_, options_.connect_timeout};
-    connections_.push_back(std::make_shared<Connection>(*io_, options_, std::move(dial), authority_,
+    connections_.push_back(std::make_shared<Http2Connection>(*io_, options_, std::move(dial), authority_,
                                                         this, &counters_));
   }
 
@@ -230,7 +230,7 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
   ConnectionCounters counters_;
 
   std::deque<std::shared_ptr<Exchange>> queue_;
-  std::vector<std::shared_ptr<Connection>> connections_;
+  std::vector<std::shared_ptr<Http2Connection>> connections_;
   bool closed_ = false;
   bool pumping_ = false;
   int failed_connects_ = 0;

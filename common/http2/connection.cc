@@ -15,31 +15,31 @@ constexpr size_t kReservedWindows = 4;
 
 }  // namespace
 
-Connection::Connection(IoThread& io, const Http2Options& options, DialOptions dial,
+Http2Connection::Http2Connection(IoThread& io, const Http2Options& options, DialOptions dial,
                        std::string authority, ConnectionOwner* owner, ConnectionCounters* counters)
     : io_(io),
       options_(options),
       authority_(std::move(authority)),
       owner_(owner),
       counters_(counters),
-      self_(std::make_shared<Connection*>(this)) {
+      self_(std::make_shared<Http2Connection*>(this)) {
   transport_ = Dial(io, std::move(dial), this);
 }
 
 // Cancels no timers: the I/O thread may be gone already, and they hold the connection weakly.
-Connection::~Connection() { counters_->streams_active -= streams_.size(); }
+Http2Connection::~Http2Connection() { counters_->streams_active -= streams_.size(); }
 
-size_t Connection::StreamLimit() const {
+size_t Http2Connection::StreamLimit() const {
   const size_t allowed = std::min(session_->PeerStreamsMax(), options_.streams_max);
   // Small limits keep half: a reserve of ten of ten would leave nothing.
   return allowed - std::min(options_.streams_reserved, allowed / 2);
 }
 
-bool Connection::CanTake() const {
+bool Http2Connection::CanTake() const {
   return open_ && !draining_ && !dead_ && streams_.size() < StreamLimit();
 }
 
-void Connection::OnOpen() {
+void Http2Connection::OnOpen() {
   open_ = true;
   ++counters_->connections_opened;
   session_ = MakeHttp2Session(
@@ -55,7 +55,7 @@ void Connection::OnOpen() {
   Flush();
 }
 
-void Connection::Submit(const std::shared_ptr<Exchange>& exchange) {
+void Http2Connection::Submit(const std::shared_ptr<Exchange>& exchange) {
   exchange->body_sent = 0;
   absl::StatusOr<int32_t> id =
       session_->Submit(options_.plaintext ? "http" : "https", authority_, exchange->request,
@@ -83,7 +83,7 @@ void Connection::Submit(const std::shared_ptr<Exchange>& exchange) {
   }
 }
 
-void Connection::Flush() {
+void Http2Connection::Flush() {
   if (dead_ || !open_) return;
   while (true) {
     if (out_begin_ == out_.size()) {
@@ -105,7 +105,7 @@ void Connection::Flush() {
   CloseWhenDrained();
 }
 
-void Connection::Cancel(Exchange& exchange) {
+void Http2Connection::Cancel(Exchange& exchange) {
   const int32_t id = exchange.id;
   Detach(id);
   if (dead_) return;
@@ -114,29 +114,29 @@ void Connection::Cancel(Exchange& exchange) {
   Flush();
 }
 
-void Connection::ResumeBody(Exchange& exchange) {
+void Http2Connection::ResumeBody(Exchange& exchange) {
   session_->Resume(exchange.id);
   Flush();
 }
 
-void Connection::Consume(Exchange& exchange, size_t bytes) {
+void Http2Connection::Consume(Exchange& exchange, size_t bytes) {
   bytes = std::min(bytes, exchange.bytes_unconsumed);
   exchange.bytes_unconsumed -= bytes;
   session_->Consume(exchange.id, bytes);
   Flush();
 }
 
-void Connection::Drain() {
+void Http2Connection::Drain() {
   draining_ = true;
   if (open_) CloseWhenDrained();
 }
 
-void Connection::CloseWhenDrained() {
+void Http2Connection::CloseWhenDrained() {
   if (dead_ || !draining_ || !streams_.empty()) return;
   Die(absl::UnavailableError(goaway_text_.empty() ? "connection closed" : goaway_text_));
 }
 
-void Connection::OnData(absl::string_view data) {
+void Http2Connection::OnData(absl::string_view data) {
   if (dead_) return;
   last_received_ = std::chrono::steady_clock::now();
   ping_sent_ = false;
@@ -157,7 +157,7 @@ void Connection::OnData(absl::string_view data) {
   }
 }
 
-void Connection::ReportAfterFeed() {
+void Http2Connection::ReportAfterFeed() {
   if (std::exchange(answered_, false)) {
     proven_ = true;
     owner_->OnAnswer();
@@ -180,7 +180,7 @@ void Connection::ReportAfterFeed() {
   if (std::exchange(went_away_, false)) LeaveGoingAway();
 }
 
-void Connection::ReportClosed(Closed& closed) {
+void Http2Connection::ReportClosed(Closed& closed) {
   const std::shared_ptr<Exchange>& exchange = closed.exchange;
   if (closed.complete) {
     Http2End end;
@@ -202,7 +202,7 @@ void Connection::ReportClosed(Closed& closed) {
   }
 }
 
-void Connection::LeaveGoingAway() {
+void Http2Connection::LeaveGoingAway() {
   std::vector<int32_t> leaving;
   for (const auto& [id, exchange] : streams_) {
     if (exchange->request.leave_on_goaway) leaving.push_back(id);
@@ -215,12 +215,12 @@ void Connection::LeaveGoingAway() {
   }
 }
 
-Exchange* Connection::Find(int32_t id) {
+Exchange* Http2Connection::Find(int32_t id) {
   const auto found = streams_.find(id);
   return found == streams_.end() ? nullptr : found->second.get();
 }
 
-std::shared_ptr<Exchange> Connection::Detach(int32_t id) {
+std::shared_ptr<Exchange> Http2Connection::Detach(int32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return nullptr;
   std::shared_ptr<Exchange> exchange = std::move(found->second);
@@ -235,7 +235,7 @@ std::shared_ptr<Exchange> Connection::Detach(int32_t id) {
   return exchange;
 }
 
-void Connection::OnHeaders(int32_t id, int status, Http2Headers headers) {
+void Http2Connection::OnHeaders(int32_t id, int status, Http2Headers headers) {
   Exchange* exchange = Find(id);
   if (exchange == nullptr) return;
   answered_ = true;
@@ -244,7 +244,7 @@ void Connection::OnHeaders(int32_t id, int status, Http2Headers headers) {
   exchange->delivery->Headers(status, std::move(headers));
 }
 
-void Connection::OnData(int32_t id, absl::string_view data) {
+void Http2Connection::OnData(int32_t id, absl::string_view data) {
   Exchange* exchange = Find(id);
   if (exchange == nullptr || exchange->too_large) return;
   exchange->bytes_received += data.size();
@@ -258,18 +258,18 @@ void Connection::OnData(int32_t id, absl::string_view data) {
   exchange->delivery->Data(data);
 }
 
-void Connection::OnTrailers(int32_t id, Http2Headers trailers) {
+void Http2Connection::OnTrailers(int32_t id, Http2Headers trailers) {
   if (Find(id) != nullptr) trailers_[id] = std::move(trailers);
 }
 
-void Connection::OnStreamClosed(int32_t id, bool complete, uint32_t error_code) {
+void Http2Connection::OnStreamClosed(int32_t id, bool complete, uint32_t error_code) {
   const Exchange* exchange = Find(id);
   // One that is too large is reported as that.
   if (exchange == nullptr || exchange->too_large) return;
   closed_.push_back({Detach(id), complete, error_code});
 }
 
-void Connection::OnGoAway(int32_t, uint32_t error_code, absl::string_view debug) {
+void Http2Connection::OnGoAway(int32_t, uint32_t error_code, absl::string_view debug) {
   draining_ = true;
   went_away_ = true;
   goaway_text_ = absl::StrCat("the server is going away: ", Http2ErrorName(error_code));
@@ -277,14 +277,14 @@ void Connection::OnGoAway(int32_t, uint32_t error_code, absl::string_view debug)
     absl::StrAppend(&goaway_text_, " (", absl::CHexEscape(debug.substr(0, 200)), ")");
 }
 
-void Connection::ArmPing(absl::Duration after) {
+void Http2Connection::ArmPing(absl::Duration after) {
   if (options_.ping_after == absl::InfiniteDuration()) return;
   ping_timer_ = io_.PostAfter(after, [weak = std::weak_ptr(self_)] {
     if (const auto self = weak.lock()) (*self)->OnPingTimer();
   });
 }
 
-void Connection::OnPingTimer() {
+void Http2Connection::OnPingTimer() {
   ping_timer_ = 0;
   if (dead_) return;
   const absl::Duration silence =
@@ -295,7 +295,7 @@ void Connection::OnPingTimer() {
     io_.Post([weak = std::weak_ptr(self_)] {
       const auto self = weak.lock();
       if (self == nullptr || (*self)->dead_) return;
-      Connection& connection = **self;
+      Http2Connection& connection = **self;
       if (connection.ping_sent_) {
         connection.Die(absl::UnavailableError(absl::StrCat(
             connection.authority_, ": no answer to a PING for ",
@@ -316,7 +316,7 @@ void Connection::OnPingTimer() {
   Flush();
 }
 
-void Connection::OnHeaderTimeout(int32_t id) {
+void Http2Connection::OnHeaderTimeout(int32_t id) {
   const std::shared_ptr<Exchange> exchange = Detach(id);
   if (exchange == nullptr || dead_) return;
   session_->Reset(id);
@@ -330,7 +330,7 @@ void Connection::OnHeaderTimeout(int32_t id) {
   Flush();
 }
 
-void Connection::Die(const absl::Status& why) {
+void Http2Connection::Die(const absl::Status& why) {
   if (dead_) return;
   dead_ = true;
   io_.Cancel(std::exchange(ping_timer_, 0));

@@ -28,7 +28,7 @@ struct ConnectionCounters {
   std::atomic<uint64_t> bytes_sent = 0;
 };
 
-// Told what happens on connections; on the I/O thread, never inside a call of Connection.
+// Told what happens on connections; on the I/O thread, never inside a call of Http2Connection.
 class ConnectionOwner {
  public:
   virtual ~ConnectionOwner() = default;
@@ -43,16 +43,16 @@ class ConnectionOwner {
   virtual void OnChanged() = 0;
   // The connection is over; all its exchanges were reported before. May drop it, but not inside
   // this call.
-  virtual void OnDead(Connection* connection, const absl::Status& why, bool had_opened) = 0;
+  virtual void OnDead(Http2Connection* connection, const absl::Status& why, bool had_opened) = 0;
 };
 
 // Of the I/O thread. Destroying it closes the socket without reporting anything.
-class Connection : public TransportHandler, public Http2SessionHandler {
+class Http2Connection : public TransportHandler, public Http2SessionHandler {
  public:
   // `options`, `owner` and `counters` must outlive the connection.
-  Connection(IoThread& io, const Http2Options& options, DialOptions dial, std::string authority,
+  Http2Connection(IoThread& io, const Http2Options& options, DialOptions dial, std::string authority,
              ConnectionOwner* owner, ConnectionCounters* counters);
-  ~Connection() override;
+  ~Http2Connection() override;
 
   bool is_connecting() const { return !open_; }
   // Takes no new streams: the server or the client said goodbye.
@@ -129,7 +129,7 @@ class Connection : public TransportHandler, public Http2SessionHandler {
   bool ping_sent_ = false;  // Since the last byte came.
   TimerId ping_timer_ = 0;
   // Timers and posts hold it weakly: they do nothing once the connection is gone.
-  std::shared_ptr<Connection*> self_;
+  std::shared_ptr<Http2Connection*> self_;
 };
 
 }  // namespace nave

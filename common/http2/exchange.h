@@ -15,7 +15,7 @@
 
 namespace nave {
 
-class Connection;
+class Http2Connection;
 
 // Where callbacks of one client run; null once the client is gone.
 class DeliveryTarget {
@@ -88,7 +88,7 @@ struct Exchange : public Http2BodySource {
   std::deque<std::string> more;  // Of an open body.
   bool more_ended = false;
 
-  Connection* connection = nullptr;  // Null while it waits, and when it is over.
+  Http2Connection* connection = nullptr;  // Null while it waits, and when it is over.
   int32_t id = 0;
   bool over = false;
   bool headers_seen = false;

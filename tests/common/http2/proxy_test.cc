@@ -83,7 +83,7 @@ TEST(Proxy, Connect) {
   EXPECT_EQ(FormatConnectRequest("fd00::1", 443, {"p", 1, "Basic eA=="}),
             "CONNECT [fd00::1]:443 HTTP/1.1\r\nHost: [fd00::1]:443\r\nProxy-Authorization: Basic "
             "eA==\r\n\r\n");
-  EXPECT_TRUE(CheckConnectReply("HTTP/1.1 200 Connection established\r\n\r\n").ok());
+  EXPECT_TRUE(CheckConnectReply("HTTP/1.1 200 Http2Connection established\r\n\r\n").ok());
   EXPECT_TRUE(CheckConnectReply("HTTP/1.0 200\r\n\r\n").ok());
   EXPECT_EQ(CheckConnectReply("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").message(),
             "proxy: CONNECT answered \"HTTP/1.1 407 Proxy Authentication Required\"");
