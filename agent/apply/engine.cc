@@ -35,9 +35,11 @@ void Engine::Start(StatusCallback on_status) {
   callbacks.on_synced = [this](const GroupKind& kind, const std::set<ObjectKey>& all) {
     OnSynced(kind, all);
   };
-  callbacks.on_unserved = [this] { catalog_->Refresh(); };
+  callbacks.on_trouble = [this](const GroupKind& kind, const KubeError& error) {
+    OnTrouble(kind, error);
+  };
   observer_ = std::make_unique<Observer>(*options_.kube, *options_.executor, *catalog_,
-                                         std::move(callbacks));
+                                         random_.Next(), std::move(callbacks));
   for (const auto& [key, assignment] : state.assignments) OnAssignmentChanged(key);
   catalog_->Refresh();
 }

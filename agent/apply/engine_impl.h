@@ -89,6 +89,10 @@ class Engine : public Reconciler {
   bool Lists(const KeyRecord& k, const ObjectKey& object) const;
   Value BodyFor(const KeyRecord& k, const ObjectKey& object, const DesiredContentPtr& content,
                 int32_t index) const;
+  // Null when there is none or it cannot be read.
+  static Value ManifestAt(const DesiredContentPtr& content, int32_t index);
+  // The body of the version before; null when it did not list the object.
+  Value PreviousBody(const KeyRecord& k, const ObjectKey& object) const;
   bool AllApplied(const KeyRecord& k) const;
   void OnCatalog();
 
@@ -102,8 +106,9 @@ class Engine : public Reconciler {
   bool PumpApply(KeyRecord& k);
   bool StartApply(KeyRecord& k, const ObjectKey& object, ObjectRecord& r);
   bool IsBlockedByNamespace(KeyRecord& k, const ObjectKey& object, ObjectRecord& r);
-  void OnApplied(const Uuid& key, const ObjectKey& object, ApplyOutcome outcome);
+  void OnApplied(const Uuid& key, const ObjectKey& object, uint64_t task, ApplyOutcome outcome);
   void TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, ApplyOutcome& outcome);
+  void TakeUsedAsIs(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const Value& live);
   void TakeFailure(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, KubeError error);
   void TakeRefusal(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, ApplyOutcome& outcome);
   void AfterTask(KeyRecord& k);
@@ -111,13 +116,15 @@ class Engine : public Reconciler {
 
   // --- engine_removal.cc
   void EvaluateRemovals();
+  std::vector<ListedObject> ListedNow(const KeyRecord& k) const;
   void FollowRemovals(KeyRecord& k, const std::vector<RemoveItem>& items, RemovalGate gate);
   bool PumpRemovals(KeyRecord& k);
   bool StartRemoval(KeyRecord& k, const ObjectKey& object, ObjectRecord& r);
   bool MustOutlive(const KeyRecord& k, const ObjectKey& container) const;
   bool MayRemove(const Uuid& key, const ObjectKey& object);
   bool IsLeaving(const ObjectKey& object);
-  void OnRemoved(const Uuid& key, const ObjectKey& object, RemovalOutcome outcome);
+  void OnRemoved(const Uuid& key, const ObjectKey& object, uint64_t task, RemovalOutcome outcome);
+  void TakeLeaving(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, std::string detail);
   void DropEntry(KeyRecord& k, const ObjectKey& object);
   void Retain(KeyRecord& k, const ObjectKey& object, std::string detail);
 
@@ -125,8 +132,9 @@ class Engine : public Reconciler {
   void OnObject(const Value& live);
   void OnGone(const ObjectKey& object);
   void OnSynced(const GroupKind& kind, const std::set<ObjectKey>& all);
-  // The key whose inventory holds the object; nullptr: not ours.
-  KeyRecord* OwnerOf(const ObjectKey& object);
+  void OnTrouble(const GroupKind& kind, const KubeError& error);
+  // The key whose inventory holds the object; nullptr: not ours. `live` may be null.
+  KeyRecord* OwnerOf(const ObjectKey& object, const Value* live);
   void Look(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const Value& live);
   void LookForDrift(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const Value& live);
   void LookAtHealth(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const Value& live);
@@ -153,6 +161,7 @@ class Engine : public Reconciler {
   // Round robin: the key that gets the next turn.
   Uuid next_key_;
   int tasks_ = 0;
+  uint64_t next_task_ = 1;
   TimerId gate_timer_ = 0;
   bool turn_wanted_ = false;
   bool removals_wanted_ = false;

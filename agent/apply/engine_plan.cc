@@ -35,6 +35,8 @@ void Engine::TakeContent(KeyRecord& k, const Assignment& assignment) {
     if (!k.previous || AllApplied(k)) k.previous = k.content;
     k.retained.clear();
   }
+  // What is to be removed asks for nothing.
+  if (assignment.state == KeyState::kRemoving) content = nullptr;
   k.content = std::move(content);
   k.state = assignment.state;
   if (!changed && k.planned) return;
@@ -88,11 +90,28 @@ ListedObject Engine::ResolveOne(KeyRecord& k, size_t index) {
 
 Value Engine::BodyFor(const KeyRecord& k, const ObjectKey& object, const DesiredContentPtr& content,
                       int32_t index) const {
+  Value manifest = ManifestAt(content, index);
+  if (manifest.is_null()) return {};
+  return BuildBody(std::move(manifest),
+                   {.who = ClaimantFor(k.key).who, .bundle = k.key, .key = object});
+}
+
+Value Engine::ManifestAt(const DesiredContentPtr& content, int32_t index) {
   if (!content || index < 0 || static_cast<size_t>(index) >= content->objects.size()) return {};
   auto manifest = ParseJsonLenient(content->objects[static_cast<size_t>(index)]);
-  if (!manifest.ok()) return {};
-  return BuildBody(*std::move(manifest),
-                   {.who = ClaimantFor(k.key).who, .bundle = k.key, .key = object});
+  return manifest.ok() ? *std::move(manifest) : Value();
+}
+
+Value Engine::PreviousBody(const KeyRecord& k, const ObjectKey& object) const {
+  if (!k.previous) return {};
+  const std::vector<Listing::Entry>& listed = k.previous->listing.objects;
+  for (size_t i = 0; i < listed.size(); ++i) {
+    ObjectKey key = listed[i].key;
+    if (key.ns.empty() && !object.ns.empty()) key.ns = k.previous->listing.options.default_namespace;
+    if (object.ns.empty()) key.ns.clear();
+    if (key == object) return BodyFor(k, object, k.previous, static_cast<int32_t>(i));
+  }
+  return {};
 }
 
 void Engine::SyncRecords(KeyRecord& k, const std::vector<ListedObject>& listed) {
@@ -170,6 +189,12 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
                     std::vector<ObjectKey>& intentions) {
   const ObjectKey& object = listed[item.index].key;
   ObjectRecord& r = *FindObject(k, object);
+  if (r.apply_task && (item.action == ApplyItem::Action::kWaitKind ||
+                       item.action == ApplyItem::Action::kTakeOver ||
+                       item.action == ApplyItem::Action::kOwnedByOther)) {
+    r.rerun = true;
+    return;
+  }
   if (r.removing) {
     // It was to go, and is wanted again.
     Unqueue(k, object, r);
@@ -191,7 +216,8 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
       r.step = Step::kIdle;
       r.problem.clear();
       r.message.clear();
-      if (!r.seen && observer_->IsSynced({object.group, object.kind})) {
+      if (!r.seen && !k.ledger.Find(object)->finished &&
+          observer_->IsSynced({object.group, object.kind})) {
         r.must_read = true;
         Queue(k, object, r);
       }
@@ -213,6 +239,8 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
         r.failed = true;
         return;
       }
+      if (r.step == Step::kBlocked && r.timer != 0) return;
+      Unqueue(k, object, r);
       Block(r, Reason::kUnknownKind,
             absl::StrCat(catalog_->IsUncertain(object.group) ? "the API group does not answer: "
                                                              : "the API server does not serve ",
@@ -220,7 +248,14 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
       // Other objects of the bundle may be about to bring it.
       r.failed = r.failures > 2;
       r.timer = After(RetryDelay(kKindRetryMin, kKindRetryMax, r.failures++, random_.Uniform()),
-                      [this] { catalog_->Refresh(); });
+                      [this, key = k.key, object] {
+                        KeyRecord* record = FindKey(key);
+                        ObjectRecord* waits =
+                            record == nullptr ? nullptr : FindObject(*record, object);
+                        if (waits == nullptr) return;
+                        waits->timer = 0;
+                        catalog_->Refresh();
+                      });
       return;
     }
     case ApplyItem::Action::kOwnedByOther:

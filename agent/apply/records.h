@@ -19,10 +19,13 @@
 #include "agent/observe/status.h"
 #include "agent/plan/order.h"
 #include "agent/plan/plan.h"
+#include "common/base/reasons.h"
 #include "common/model/assignment.h"
 #include "common/runtime/executor.h"
 
 namespace nave {
+
+inline std::string Word(Reason reason) { return std::string(Camel(reason)); }
 
 // One object that an assignment lists, owns, or both.
 struct ObjectRecord {
@@ -51,10 +54,13 @@ struct ObjectRecord {
   bool exists = false;      // Known to be there although it is not applied.
   bool rerun = false;       // What is asked changed while a task ran.
   bool must_read = false;
+  bool retry_left_out = false;
+  int left_out_tries = 0;
   bool flawed = false;      // Applied, with a problem to report.
   bool failed = false;      // Refused (`problem` says why), not merely waiting.
   int failures = 0;
   TimerId timer = 0;
+  uint64_t task = 0;  // Number of the task that runs or ran last.
   std::string problem;  // CamelCase; empty: none.
   std::string message;
   absl::Time removal_sent = absl::InfinitePast();
@@ -69,7 +75,7 @@ struct ObjectRecord {
   HealthTrack health;
   TimerId recheck = 0;
   HealBudget budget;
-  // resourceVersions that came while a task ran.
+  // resourceVersions that came while a task ran; an empty one: it went.
   std::vector<std::string> seen_while_running;
 
   // --- What was last reported, to know since when.

@@ -15,7 +15,8 @@ constexpr absl::Duration kRetryMax = absl::Seconds(30);
 
 }  // namespace
 
-Catalog::Catalog(KubeClient& kube, Executor& executor) : kube_(kube), executor_(executor) {}
+Catalog::Catalog(KubeClient& kube, Executor& executor)
+    : executor_(executor), cache_(kube, executor) {}
 
 Catalog::~Catalog() { Stop(); }
 
@@ -45,15 +46,15 @@ void Catalog::Start() {
   running_ = true;
   wanted_ = false;
   last_start_ = executor_.Now();
-  kube_.Discover([this, alive = std::weak_ptr<bool>(alive_)](KubeClient::Discovery discovery) {
-    if (!alive.expired()) OnDiscovered(std::move(discovery));
+  cache_.Refresh([this, alive = std::weak_ptr<bool>(alive_)](KubeError error) {
+    if (!alive.expired()) OnDiscovered(error);
   });
 }
 
-void Catalog::OnDiscovered(KubeClient::Discovery discovery) {
+void Catalog::OnDiscovered(const KubeError& error) {
   running_ = false;
-  if (!discovery.error.ok()) {
-    LogWarning("discovery failed", {{"error", discovery.error.message}});
+  if (!error.ok()) {
+    LogWarning("discovery failed", {{"error", error.message}});
     const absl::Duration delay =
         std::min(kIntervalMin * (1 << std::min(failures_++, 5)), kRetryMax);
     timer_ = executor_.PostAfter(delay, [this, alive = std::weak_ptr<bool>(alive_)] {
@@ -64,23 +65,20 @@ void Catalog::OnDiscovered(KubeClient::Discovery discovery) {
     return;
   }
   failures_ = 0;
-  known_ = true;
-  types_ = std::move(discovery.types);
-  failed_groups_ = std::move(discovery.failed_groups);
   if (on_refreshed) on_refreshed();
   if (wanted_) Refresh();
 }
 
 const ResourceType* Catalog::Find(absl::string_view group, absl::string_view kind,
                                   absl::string_view version) const {
-  for (const ResourceType& type : types_) {
+  for (const ResourceType& type : cache_.types()) {
     if (type.kind == kind && type.group == group && type.version == version) return &type;
   }
   return nullptr;
 }
 
 const ResourceType* Catalog::FindAny(absl::string_view group, absl::string_view kind) const {
-  for (const ResourceType& type : types_) {
+  for (const ResourceType& type : cache_.types()) {
     if (type.kind == kind && type.group == group) return &type;
   }
   return nullptr;
@@ -93,14 +91,14 @@ const ResourceType* Catalog::FindFor(absl::string_view group, absl::string_view 
 }
 
 bool Catalog::IsUncertain(absl::string_view group) const {
-  return !known_ ||
-         std::find(failed_groups_.begin(), failed_groups_.end(), group) != failed_groups_.end();
+  const std::vector<std::string>& failed = failed_groups();
+  return !known() || std::find(failed.begin(), failed.end(), group) != failed.end();
 }
 
 std::vector<const ResourceType*> Catalog::Preferred() const {
   std::vector<const ResourceType*> preferred;
   std::set<std::pair<absl::string_view, absl::string_view>> seen;
-  for (const ResourceType& type : types_) {
+  for (const ResourceType& type : cache_.types()) {
     if (seen.emplace(type.group, type.plural).second) preferred.push_back(&type);
   }
   return preferred;

@@ -1,4 +1,4 @@
-// The kinds that the spoke's API server serves, as last discovered.
+// The kinds that the spoke's API server serves, as last discovered, and when to discover again.
 #ifndef NAVE_AGENT_OBSERVE_CATALOG_H_
 #define NAVE_AGENT_OBSERVE_CATALOG_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "agent/kube/discovery.h"
 #include "agent/kube/kube_client.h"
 #include "common/runtime/executor.h"
 
@@ -31,7 +32,7 @@ class Catalog {
   void Stop();
 
   // Whether a discovery has succeeded.
-  bool known() const { return known_; }
+  bool known() const { return cache_.is_loaded(); }
   // This version of a kind; nullptr when it is not served.
   const ResourceType* Find(absl::string_view group, absl::string_view kind,
                            absl::string_view version) const;
@@ -42,19 +43,16 @@ class Catalog {
                               absl::string_view version) const;
   // Whether the answer said less than the truth about a group: its kinds are unknown, not absent.
   bool IsUncertain(absl::string_view group) const;
-  const std::vector<std::string>& failed_groups() const { return failed_groups_; }
+  const std::vector<std::string>& failed_groups() const { return cache_.failed_groups(); }
   // One version of each.
   std::vector<const ResourceType*> Preferred() const;
 
  private:
   void Start();
-  void OnDiscovered(KubeClient::Discovery discovery);
+  void OnDiscovered(const KubeError& error);
 
-  KubeClient& kube_;
   Executor& executor_;
-  std::vector<ResourceType> types_;
-  std::vector<std::string> failed_groups_;
-  bool known_ = false;
+  DiscoveryCache cache_;
   bool stopped_ = false;
   bool running_ = false;
   bool wanted_ = false;
