@@ -29,7 +29,7 @@ inline constexpr absl::string_view kHubKey = "/v1/meta/hub";    // The hub id as
 inline constexpr absl::string_view kHeadKey = "/v1/meta/head";
 inline constexpr absl::string_view kOffsetKey = "/v1/meta/offset";  // Decimal text, as the next three.
 inline constexpr absl::string_view kFeatureLevelKey = "/v1/meta/feature_level";
-inline constexpr absl::string_view kGcKey = "/v1/meta/gc";      // Raised when blobs go,
+inline constexpr absl::string_view kGcKey = "/v1/meta/gc";      // Put when blobs go,
 inline constexpr absl::string_view kRefsKey = "/v1/meta/refs";  // and when blobs are named.
 inline constexpr absl::string_view kAdoptKey = "/v1/meta/adopt";
 

@@ -13,6 +13,7 @@
 #include "hub/records/history.h"
 #include "hub/records/keys.h"
 #include "hub/store/sqlite_store.h"
+#include "tests/hub/records/wrapped_store.h"
 
 namespace nave {
 namespace {
@@ -22,14 +23,6 @@ using ::testing::HasSubstr;
 
 constexpr char kHub[] = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const absl::Time kNow = absl::FromUnixSeconds(1700000000);
-
-std::unique_ptr<SqliteStore> MemoryStore(std::string image = "", bool inline_mode = true) {
-  SqliteStoreOptions options;
-  options.inline_mode = inline_mode;
-  options.image = std::move(image);
-  options.history_revisions = 0;
-  return OpenSqliteStore(std::move(options)).value();
-}
 
 // A hub that starts and stops over one store.
 class Hub {
@@ -203,7 +196,8 @@ TEST(RecordStoreTest, CommitCarriesHeadEventsAndAuditInOneRevision) {
   Revision revision = hub.records->Commit(txn).value().value();
 
   std::vector<KeyValue> events;
-  for (absl::string_view prefix : {"/v1/event/shop/", "/v1/event/-/", "/v1/audit/-/", "/v1/cluster/-/", "/v1/meta/head"}) {
+  for (absl::string_view prefix :
+       {"/v1/event/shop/", "/v1/event/-/", "/v1/audit/-/", "/v1/cluster/-/", "/v1/meta/head"}) {
     RangePage page = hub.records->Range(prefix, "", 0, 0).value();
     ASSERT_EQ(page.items.size(), 1u) << prefix;
     EXPECT_EQ(page.items[0].mod_revision, revision) << prefix;
@@ -269,39 +263,16 @@ TEST(RecordStoreTest, RunningOutOfALeaseDoesNotMoveTheHead) {
 }
 
 TEST(RecordStoreTest, OfTwoHubsOnOneStoreEachGetsATermOfItsOwn) {
-  // The other hub begins its term between this one's reads and its transaction.
-  class Meddler : public Store {
-   public:
-    explicit Meddler(Store* store) : store_(store) {}
-    absl::StatusOr<KeyValue> Get(absl::string_view key) override { return store_->Get(key); }
-    absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after, size_t limit,
-                                    Revision at) override {
-      return store_->Range(prefix, after, limit, at);
-    }
-    void TxnAsync(Txn txn, TxnCallback done) override { store_->TxnAsync(std::move(txn), std::move(done)); }
-    std::unique_ptr<StoreWatch> Watch(absl::string_view, Revision, WatchCallback) override { return nullptr; }
-    absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) override { return store_->GrantLease(ttl); }
-    absl::Status KeepLease(LeaseId lease) override { return store_->KeepLease(lease); }
-    absl::Status RevokeLease(LeaseId lease) override { return store_->RevokeLease(lease); }
-    absl::Status Compact(Revision revision) override { return store_->Compact(revision); }
-    absl::StatusOr<Revision> Head() override { return store_->Head(); }
-    absl::StatusOr<TxnResult> Commit(Txn txn) override {
-      if (meddle) std::exchange(meddle, nullptr)();
-      return store_->Commit(std::move(txn));
-    }
-    std::function<void()> meddle;
-
-   private:
-    Store* store_;
-  };
   std::unique_ptr<SqliteStore> store = MemoryStore();
   Hub hub;
   hub.salt = 2;
-  auto first = std::make_unique<Meddler>(store.get());
+  auto first = std::make_unique<WrappedStore>(store.get());
   std::unique_ptr<RecordStore> other;
-  first->meddle = [&] {
+  // The other hub begins its term between this one's reads and its transaction.
+  first->before_commit = [&](const Txn&) {
     Hub second;
-    other = RecordStore::Open(std::make_unique<Meddler>(store.get()), second.Options()).value();
+    other = RecordStore::Open(std::make_unique<WrappedStore>(store.get()), second.Options()).value();
+    return false;
   };
   std::unique_ptr<RecordStore> mine = RecordStore::Open(std::move(first), hub.Options()).value();
   EXPECT_EQ(other->term().number, 1u);
