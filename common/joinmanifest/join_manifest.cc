@@ -118,6 +118,7 @@ spec:
     spec:
       serviceAccountName: @NAME@
       automountServiceAccountToken: true
+      enableServiceLinks: false  # Its variables would begin with NAVE_ where a service is named so.
       terminationGracePeriodSeconds: 30
       nodeSelector:
         kubernetes.io/os: linux

@@ -18,7 +18,7 @@ inline constexpr char kJoinTokenSecret[] = "nave-join-token";
 inline constexpr char kJoinTokenKey[] = "token";  // In that Secret; the file's name in the container too.
 inline constexpr char kJoinTokenPath[] = "/etc/nave/join/token";
 inline constexpr char kDefaultAgentNamespace[] = "nave-system";
-inline constexpr char kDefaultAgentImage[] = "nave-agent:1.0.0";
+inline constexpr char kDefaultAgentImage[] = "nave/agent:0.1.0";
 inline constexpr int kAgentHealthPort = 8081;
 
 struct JoinManifestOptions {
