@@ -263,7 +263,8 @@ void Engine::OnFlushed(const Uuid& key, const absl::Status& status) {
   KeyRecord* k = FindKey(key);
   if (k == nullptr) return;
   if (status.ok()) {
-    k->flush_failures = 0;
+    // What waited for its intention can go on.
+    if (std::exchange(k->flush_failures, 0) > 0) WantPlan(*k);
     WantStatus(*k);
     return;
   }

@@ -324,12 +324,6 @@ void Engine::OnIntended(const Uuid& key, const std::vector<ObjectKey>& intention
   if (k == nullptr) return;
   if (!status.ok()) {
     OnFlushed(key, status);
-    // The plan asks again for whatever is not durable.
-    if (status.code() != absl::StatusCode::kNotFound) {
-      After(absl::Seconds(1), [this, key] {
-        if (KeyRecord* record = FindKey(key)) WantPlan(*record);
-      });
-    }
     return;
   }
   k->flush_failures = 0;
