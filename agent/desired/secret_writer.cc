@@ -38,7 +38,7 @@ absl::Status TakenOver(absl::string_view ns, absl::string_view name) {
 
 absl::Status SecretError(absl::string_view what, const KubeError& error) {
   Reason reason = Reason::kApiServerUnavailable;
-  if (error.error_class == KubeErrorClass::kForbidden) reason = Reason::kForbidden;
+  if (error.http_status == 403) reason = Reason::kForbidden;
   if (error.error_class == KubeErrorClass::kTooLarge) reason = Reason::kObjectTooLarge;
   return MakeError(reason, absl::StrCat(what, ": ", error.http_status, " ", error.message));
 }

@@ -155,8 +155,8 @@ class StoreTest : public testing::Test {
   std::vector<std::string> Secrets(absl::string_view prefix = "nave-") const {
     std::vector<std::string> names;
     for (const auto& [name, object] : sim_.store().All("secrets")) {
-      if (name.ns == kAgentNamespace && absl::StartsWith(name.name, prefix)) {
-        names.push_back(name.name);
+      if (name.first == kAgentNamespace && absl::StartsWith(name.second, prefix)) {
+        names.push_back(name.second);
       }
     }
     return names;
@@ -172,6 +172,9 @@ class StoreTest : public testing::Test {
   }
   // The Secret with one key of its data replaced.
   void Corrupt(const std::string& name, absl::string_view key, absl::string_view base64) {
+    MergePatch(name, absl::StrCat(R"({"data":{")", key, R"(":")", base64, R"("}})"));
+  }
+  void MergePatch(const std::string& name, const std::string& patch) {
     kubesim::SimRequest request;
     request.verb = kubesim::SimRequest::Verb::kPatch;
     request.patch = kubesim::SimRequest::Patch::kMerge;
@@ -179,7 +182,7 @@ class StoreTest : public testing::Test {
     request.plural = "secrets";
     request.ns = kAgentNamespace;
     request.name = name;
-    request.body = absl::StrCat(R"({"data":{")", key, R"(":")", base64, R"("}})");
+    request.body = patch;
     ASSERT_TRUE(sim_.Handle(request, executor_.Now()).ok()) << name;
   }
 

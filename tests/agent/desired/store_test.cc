@@ -203,7 +203,8 @@ TEST_F(StoreTest, ASecondLeaderFencesTheFirst) {
 TEST_F(StoreTest, AnInventoryThatAnotherWroteFences) {
   ASSERT_EQ(Load(), LoadOutcome::kOk);
   Deliver(1, ContentOf({{"a", "1"}}));
-  Corrupt(InventorySecretName(KeyOf(1), 1, 0), "by", "aGFuZA==");
+  MergePatch(InventorySecretName(KeyOf(1), 1, 0),
+             R"({"metadata":{"annotations":{"nave.dev/writer":"other.1"}}})");
   EXPECT_TRUE(absl::IsFailedPrecondition(WriteInventory(KeyOf(1), InventoryOf(2))));
   EXPECT_THAT(store_->inventory(KeyOf(1)), IsEmpty());
 }
