@@ -1,5 +1,6 @@
 """A hub, spokes and their agents as real processes, for the end-to-end tests and the demo."""
 
+import base64
 import json
 import os
 import pathlib
@@ -139,21 +140,17 @@ class Agent:
         self.cluster.kubectl("-n", AGENT_NAMESPACE, "scale", "deployment/nave-agent", "--replicas=0")
         token = self.cluster.service_account_token(AGENT_NAMESPACE, "nave-agent")
         kubeconfig = self.cluster.write_kubeconfig(self.folder / "agent.kubeconfig", token)
-        (self.folder / "join-token").write_text(self.join_token(manifest))
+        (self.folder / "join-token").write_text(self.join_token())
         self._process = Process(
             f"nave-agent of {self.cluster.name}",
             [programs() / "nave-agent", f"--token-file={self.folder}/join-token", f"--kubeconfig={kubeconfig}",
              "--health-address=127.0.0.1:0"],
-            self.log, env=clean_environment(self.folder), cwd=self.folder, keep=self._keep)
+            self.log, env=clean_environment(self.folder, NAVE_NAMESPACE=AGENT_NAMESPACE, NAVE_POD_NAME="nave-agent-0"), cwd=self.folder, keep=self._keep)
 
-    def join_token(self, manifest):
+    def join_token(self):
         """The token in the manifest's Secret, read back from the cluster."""
-        import base64
-        for secret in self.cluster.get(f"/api/v1/namespaces/{AGENT_NAMESPACE}/secrets")["items"]:
-            for key, value in (secret.get("data") or {}).items():
-                if "token" in key:
-                    return base64.b64decode(value).decode()
-        raise Failure(f"the manifest has no token:\n{manifest}")
+        secret = self.cluster.get(f"/api/v1/namespaces/{AGENT_NAMESPACE}/secrets/nave-join-token")
+        return base64.b64decode(secret["data"]["token"]).decode()
 
     def start(self):
         self._process.start()
