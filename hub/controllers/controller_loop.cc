@@ -66,11 +66,12 @@ void ControllerLoop::Take(FleetSnapshotPtr snapshot, const FleetChanges& changes
 }
 
 void ControllerLoop::Schedule() {
-  if (scheduled_ || (bundles_.empty() && clusters_.empty())) return;
+  if (closed_ || scheduled_ || (bundles_.empty() && clusters_.empty())) return;
   scheduled_ = true;
   executor_->Post([this, alive = std::weak_ptr<int>(alive_)] {
     if (alive.expired()) return;
     scheduled_ = false;
+    if (closed_) return;
     RunOne();
     Schedule();
   });

@@ -2,6 +2,7 @@
 #ifndef NAVE_HUB_CONTROLLERS_CONTROLLER_LOOP_H_
 #define NAVE_HUB_CONTROLLERS_CONTROLLER_LOOP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -31,6 +32,9 @@ class ControllerLoop {
   // Any thread.
   void OnSnapshot(FleetSnapshotPtr snapshot, FleetChanges changes);
   void OnLiveChanged(const Uuid& cluster);
+
+  // On the executor: nothing runs any more.
+  void Close() { closed_ = true; }
 
   // On the executor: nothing is waiting. For tests.
   bool idle() const { return bundles_.empty() && clusters_.empty() && delayed_ == 0; }
@@ -65,8 +69,9 @@ class ControllerLoop {
   std::map<Uuid, PlacementCandidate> seen_;
   size_t delayed_ = 0;
   bool scheduled_ = false;
-  uint64_t runs_total_ = 0;
-  uint64_t errors_total_ = 0;
+  bool closed_ = false;
+  std::atomic<uint64_t> runs_total_{0};
+  std::atomic<uint64_t> errors_total_{0};
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

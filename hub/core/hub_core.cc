@@ -29,11 +29,18 @@ HubCore::HubCore(RecordStore* records, BlobReader* blobs, HubCoreOptions options
 }
 
 HubCore::~HubCore() {
+  CloseControllers();
+  Close();
+}
+
+void HubCore::CloseControllers() {
+  controllers_->Close();
+}
+
+void HubCore::Close() {
   // First what calls the others.
   fleet_.reset();
-  live_.set_on_change(nullptr);
   sessions_.reset();
-  controllers_.reset();
   content_.reset();
 }
 

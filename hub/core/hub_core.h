@@ -37,8 +37,8 @@ struct HubCoreOptions {
   std::function<void(const Uuid&)> on_live_changed;
 };
 
-// Thread-safe, but for Start, sessions() and the destructor. `records` and `blobs` must outlive it; the executors must be stopped
-// before it is destroyed, or be the calling thread's.
+// Thread-safe, but for Start, sessions() and the ends. `records`, `blobs` and the executors must outlive it. With threads, call
+// CloseControllers on the controllers' executor and then Close on the loop before it is destroyed.
 class HubCore {
  public:
   HubCore(RecordStore* records, BlobReader* blobs, HubCoreOptions options);
@@ -46,6 +46,11 @@ class HubCore {
 
   // Loads the index. `loaded` runs on the loop once sessions and controllers have the first snapshot, or with what stopped it.
   void Start(std::function<void(absl::Status)> loaded);
+
+  // The controllers run no more.
+  void CloseControllers();
+  // Sessions and index are gone; the last snapshot can still be read. Idempotent, as is CloseControllers.
+  void Close();
 
   LiveTable* live() { return &live_; }
   // Loop thread only.
