@@ -15,7 +15,8 @@ class Failure(Exception):
     """Something did not come to pass; the text says what, and where to look."""
 
 
-def _die_with_parent():
+def die_with_parent():
+    """For preexec_fn: the kernel kills the child when the thread that started it ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -64,7 +65,7 @@ class Process:
         with open(self.log, "ab") as log:
             self._child = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._env, cwd=self._cwd,
-                start_new_session=self._keep, preexec_fn=None if self._keep else _die_with_parent)
+                start_new_session=self._keep, preexec_fn=None if self._keep else die_with_parent)
         return self
 
     @property

@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from processes import Failure, Process, reserve_port, wait_until  # noqa: E402
+from processes import Failure, Process, die_with_parent, reserve_port, wait_until  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A control plane is there after 3 to 5 s on a quiet machine.
@@ -358,12 +358,12 @@ def exit_on_signals():
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    words = sys.argv[1:]
+    options, command = (words[:words.index("--")], words[words.index("--") + 1:]) if "--" in words else (words, [])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["run"])
-    parser.add_argument("--spokes", default="newest,oldest")
-    parser.add_argument("command", nargs=argparse.REMAINDER)
-    arguments = parser.parse_args()
-    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    parser.add_argument("--spokes", default="newest,oldest", help="versions, separated by commas")
+    arguments = parser.parse_args(options)
     if not command:
         parser.error("no command")
     exit_on_signals()
@@ -373,7 +373,7 @@ def main():
             env["NAVE_KUBECONFIGS"] = ":".join(str(cluster.kubeconfig) for cluster in stand.clusters)
             env["NAVE_KUBE_VERSIONS"] = ":".join(cluster.version for cluster in stand.clusters)
             env["KUBECONFIG"] = str(stand.clusters[0].kubeconfig)
-            return subprocess.run(command, env=env, check=False).returncode
+            return subprocess.run(command, env=env, check=False, preexec_fn=die_with_parent).returncode
     except Failure as failure:
         print(f"stand: {failure}", file=sys.stderr)
         return 1
