@@ -17,7 +17,9 @@ namespace {
 
 constexpr absl::string_view kDefaultName = "default";
 
-Scope ScopeOfBinding(const RoleBinding& binding) {
+Scope ScopeOf(const Cluster& cluster) { return Scope::OfClusterSet(cluster.spec.cluster_set); }
+
+Scope ScopeOf(const RoleBinding& binding) {
   // Bindings of a set are the hub's business: they give rights over machines.
   return binding.project.empty() ? Scope::Hub() : Scope::OfProject(binding.project);
 }
@@ -71,29 +73,28 @@ std::optional<std::string> LostByMove(const FleetSnapshot& snapshot, const Clust
 
 }  // namespace
 
-Scope ReadScope(const Project& project) { return Scope::OfProject(project.id); }
-Scope ReadScope(const ClusterSet& cluster_set) { return Scope::OfClusterSet(cluster_set.id); }
-Scope ReadScope(const Cluster& cluster) { return Scope::OfClusterSet(cluster.spec.cluster_set); }
-Scope ReadScope(const Bundle& bundle) { return Scope::OfProject(bundle.project); }
-
-bool MayRead(const Rights& rights, const Project& project) { return rights.May(Role::kViewer, ReadScope(project)); }
-bool MayRead(const Rights& rights, const ClusterSet& set) { return rights.May(Role::kViewer, ReadScope(set)); }
-bool MayRead(const Rights& rights, const Cluster& cluster) { return rights.May(Role::kViewer, ReadScope(cluster)); }
-bool MayRead(const Rights& rights, const Bundle& bundle) { return rights.May(Role::kViewer, ReadScope(bundle)); }
-bool MayRead(const Rights& rights, const RoleBinding& binding) {
-  return rights.May(Role::kAdmin, ScopeOfBinding(binding));
+RightNeeded NeededToRead(const FleetSnapshot&, const Project& project) {
+  return {Role::kViewer, Scope::OfProject(project.id)};
 }
-bool MayRead(const Rights& rights, const JoinToken& token) {
-  return rights.May(Role::kAdmin, Scope::OfClusterSet(token.cluster_set));
+RightNeeded NeededToRead(const FleetSnapshot&, const ClusterSet& set) {
+  return {Role::kViewer, Scope::OfClusterSet(set.id)};
 }
-bool MayRead(const Rights& rights, const FleetSnapshot& snapshot, const Event& event) {
-  if (!event.project.empty()) return rights.May(Role::kViewer, Scope::OfProject(event.project));
+RightNeeded NeededToRead(const FleetSnapshot&, const Cluster& cluster) { return {Role::kViewer, ScopeOf(cluster)}; }
+RightNeeded NeededToRead(const FleetSnapshot&, const Bundle& bundle) {
+  return {Role::kViewer, Scope::OfProject(bundle.project)};
+}
+RightNeeded NeededToRead(const FleetSnapshot&, const RoleBinding& binding) { return {Role::kAdmin, ScopeOf(binding)}; }
+RightNeeded NeededToRead(const FleetSnapshot&, const JoinToken& token) {
+  return {Role::kAdmin, Scope::OfClusterSet(token.cluster_set)};
+}
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const Event& event) {
+  if (!event.project.empty()) return {Role::kViewer, Scope::OfProject(event.project)};
   absl::string_view about = event.about;
   if (absl::ConsumePrefix(&about, "clusters/")) {
     auto cluster = snapshot.ClusterById(std::string(about));
-    if (cluster != nullptr) return MayRead(rights, cluster->value);
+    if (cluster != nullptr) return NeededToRead(snapshot, cluster->value);
   }
-  return rights.May(Role::kViewer, Scope::Hub());
+  return {Role::kViewer, Scope::Hub()};
 }
 
 absl::Status CheckRights(const Rights& rights, const Project*, const Project*) {
@@ -105,19 +106,19 @@ absl::Status CheckRights(const Rights& rights, const ClusterSet*, const ClusterS
 }
 
 absl::Status CheckRights(const Rights& rights, const Cluster* before, const Cluster* after) {
-  if (before == nullptr) return rights.Check(Role::kAdmin, ReadScope(*after), "add clusters");
-  if (after == nullptr) return rights.Check(Role::kAdmin, ReadScope(*before), "remove clusters");
-  if (ReadScope(*before) == ReadScope(*after)) {
-    return rights.Check(Role::kEditor, ReadScope(*before), "change clusters");
+  if (before == nullptr) return rights.Check(Role::kAdmin, ScopeOf(*after), "add clusters");
+  if (after == nullptr) return rights.Check(Role::kAdmin, ScopeOf(*before), "remove clusters");
+  if (ScopeOf(*before) == ScopeOf(*after)) {
+    return rights.Check(Role::kEditor, ScopeOf(*before), "change clusters");
   }
-  RETURN_IF_ERROR(rights.Check(Role::kAdmin, ReadScope(*before), "move clusters out of the set"));
-  return rights.Check(Role::kAdmin, ReadScope(*after), "move clusters into the set");
+  RETURN_IF_ERROR(rights.Check(Role::kAdmin, ScopeOf(*before), "move clusters out of the set"));
+  return rights.Check(Role::kAdmin, ScopeOf(*after), "move clusters into the set");
 }
 
 absl::Status CheckRights(const Rights& rights, const RoleBinding* before, const RoleBinding* after) {
   for (const RoleBinding* binding : {before, after}) {
     if (binding == nullptr) continue;
-    RETURN_IF_ERROR(rights.Check(Role::kAdmin, ScopeOfBinding(*binding), "write role bindings"));
+    RETURN_IF_ERROR(rights.Check(Role::kAdmin, ScopeOf(*binding), "write role bindings"));
   }
   return absl::OkStatus();
 }
@@ -129,7 +130,7 @@ absl::Status CheckRights(const Rights& rights, const JoinToken* before, const Jo
 
 absl::Status CheckRights(const Rights& rights, const Bundle* before, const Bundle* after) {
   const Bundle& bundle = before != nullptr ? *before : *after;
-  return rights.Check(Role::kEditor, ReadScope(bundle), "write bundles");
+  return rights.Check(Role::kEditor, Scope::OfProject(bundle.project), "write bundles");
 }
 
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const Project* before, const Project* after) {
@@ -195,6 +196,12 @@ absl::Status CheckReferences(const FleetSnapshot& snapshot, const RoleBinding*, 
     return MissingReference("spec.clusterSet", "cluster set", after->cluster_set);
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const Bundle*, const Bundle* after) {
+  if (after == nullptr || snapshot.projects.count(after->project) > 0) return absl::OkStatus();
+  return MakeError(Reason::kNotFound, absl::StrCat("project \"", after->project, "\": does not exist"),
+                   {{"resource", ProjectName(after->project)}});
 }
 
 void Derive(const FleetSnapshot& snapshot, const LiveTable::Map&, absl::Time, Project* project) {

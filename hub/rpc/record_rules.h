@@ -14,21 +14,18 @@
 
 namespace nave {
 
-// Who may see a record.
-bool MayRead(const Rights& rights, const Project& project);
-bool MayRead(const Rights& rights, const ClusterSet& cluster_set);
-bool MayRead(const Rights& rights, const Cluster& cluster);
-bool MayRead(const Rights& rights, const RoleBinding& binding);
-bool MayRead(const Rights& rights, const JoinToken& token);
-bool MayRead(const Rights& rights, const Bundle& bundle);
-// Set of the cluster that it is about, as the snapshot has it.
-bool MayRead(const Rights& rights, const FleetSnapshot& snapshot, const Event& event);
-
-// The scope whose viewer may read it: for refusals.
-Scope ReadScope(const Project& project);
-Scope ReadScope(const ClusterSet& cluster_set);
-Scope ReadScope(const Cluster& cluster);
-Scope ReadScope(const Bundle& bundle);
+// The right without which a record is not seen. Of an event: by the set of the cluster that it is about, as the snapshot has it.
+struct RightNeeded {
+  Role role = Role::kViewer;
+  Scope scope;
+};
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const Project& project);
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const ClusterSet& cluster_set);
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const Cluster& cluster);
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const RoleBinding& binding);
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const JoinToken& token);
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const Bundle& bundle);
+RightNeeded NeededToRead(const FleetSnapshot& snapshot, const Event& event);
 
 // PERMISSION_DENIED. `before` null: it is created; `after` null: it is deleted.
 absl::Status CheckRights(const Rights& rights, const Project* before, const Project* after);
@@ -43,6 +40,7 @@ absl::Status CheckReferences(const FleetSnapshot& snapshot, const Project* befor
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const ClusterSet* before, const ClusterSet* after);
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const Cluster* before, const Cluster* after);
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const RoleBinding* before, const RoleBinding* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const Bundle* before, const Bundle* after);
 
 // Fills in what is derived when a record is read.
 void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now, Project* project);
