@@ -172,15 +172,4 @@ std::string SerializeDeterministic(const Message& message) {
   return bytes;
 }
 
-Event MakeEvent(const ApiCall& call, std::string project, std::string about, Reason reason, std::string message) {
-  Event event;
-  event.project = std::move(project);
-  event.about = std::move(about);
-  event.reason = std::string(Camel(reason));
-  event.message = std::move(message);
-  event.meta.create_time = call.now();
-  event.last_time = call.now();
-  return event;
-}
-
 }  // namespace nave

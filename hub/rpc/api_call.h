@@ -79,9 +79,6 @@ absl::Status RunWrite(ApiCall* call, const WriteRequest& write, google::protobuf
 // The bytes by which a repeated request is recognised, and to which page tokens are bound.
 std::string SerializeDeterministic(const google::protobuf::Message& message);
 
-// A new event of now; the id is given when it is written.
-Event MakeEvent(const ApiCall& call, std::string project, std::string about, Reason reason, std::string message);
-
 }  // namespace nave
 
 #endif  // NAVE_HUB_RPC_API_CALL_H_

@@ -50,6 +50,10 @@ inline absl::Status CheckEtag(const std::string& given, const std::string& prese
 template <typename Record>
 absl::StatusOr<Versioned<Record>> ReadRecord(const ApiCall& call, absl::string_view name) {
   ASSIGN_OR_RETURN(RecordRef ref, ParseRecordName(Kind<Record>::kKey, "name", name));
+  // Whoever may not see a project is not told either what is not in it.
+  if (!ref.project.empty()) {
+    RETURN_IF_ERROR(call.rights().Check(Role::kViewer, Scope::OfProject(ref.project), "read it"));
+  }
   ASSIGN_OR_RETURN(std::optional<Versioned<Record>> record, FindRecord<Record>(call, ref));
   if (!record.has_value()) return NotFound<Record>(ref);
   RETURN_IF_ERROR(CheckRead(call, record->value));

@@ -198,6 +198,11 @@ absl::Status CheckReferences(const FleetSnapshot& snapshot, const RoleBinding*, 
   return absl::OkStatus();
 }
 
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const JoinToken*, const JoinToken* after) {
+  if (after == nullptr || snapshot.cluster_sets.count(after->cluster_set) > 0) return absl::OkStatus();
+  return MissingReference("spec.clusterSet", "cluster set", after->cluster_set);
+}
+
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const Bundle*, const Bundle* after) {
   if (after == nullptr || snapshot.projects.count(after->project) > 0) return absl::OkStatus();
   return MakeError(Reason::kNotFound, absl::StrCat("project \"", after->project, "\": does not exist"),

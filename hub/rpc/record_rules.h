@@ -40,6 +40,7 @@ absl::Status CheckReferences(const FleetSnapshot& snapshot, const Project* befor
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const ClusterSet* before, const ClusterSet* after);
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const Cluster* before, const Cluster* after);
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const RoleBinding* before, const RoleBinding* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const JoinToken* before, const JoinToken* after);
 absl::Status CheckReferences(const FleetSnapshot& snapshot, const Bundle* before, const Bundle* after);
 
 // Fills in what is derived when a record is read.
