@@ -22,7 +22,8 @@ class FileGuard {
   FileGuard(const FileGuard&) = delete;
   FileGuard& operator=(const FileGuard&) = delete;
 
-  // Remembers which file is at the path now, and makes its directory entry durable.
+  // Remembers which file is at the path now, and makes the folder durable: the new file's entry is there, and that of the
+  // journal which it was made with is gone (a loss of power would bring it back, and it would undo the file).
   absl::Status Identify();
   // STORE_WENT_BACK when that file is not at the path any more.
   absl::Status Check() const;

@@ -45,8 +45,9 @@ absl::Status SetUpConnection(SqliteDb& db, const SqliteStoreOptions& options) {
                        absl::StrCat("store: want journal mode wal, got ", mode));
     }
   }
+  RETURN_IF_ERROR(db.Execute(absl::StrCat("PRAGMA wal_autocheckpoint = ", options.checkpoint_pages)));
   return db.Execute(
-      "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
+      "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;"
       "PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON");
 }
 

@@ -41,6 +41,8 @@ struct SqliteStoreOptions {
   size_t history_bytes = size_t{256} << 20;
   // Newest changes that are held in memory for watches.
   size_t watch_log_bytes = size_t{16} << 20;
+  // Size of the write-ahead log, in pages, from which on it is moved into the file.
+  int checkpoint_pages = 4000;
   // Transactions that wait for the writer; more are refused with STORE_UNAVAILABLE.
   size_t queue_bytes_max = size_t{256} << 20;
 
