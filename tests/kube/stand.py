@@ -274,7 +274,8 @@ class Cluster:
             for item in self.get(resource["path"])["items"]:
                 metadata = item["metadata"]
                 key = (resource["group"], resource["kind"], metadata.get("namespace", ""), metadata["name"])
-                if resource["kind"] not in without:
+                # What has no uid is computed, not stored (ComponentStatus).
+                if resource["kind"] not in without and "uid" in metadata:
                     found[key] = metadata
         return found
 
