@@ -13,7 +13,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "kube"))
 from processes import Failure, Process, wait_until  # noqa: E402
-from stand import Cluster, Stand, available, exit_on_signals  # noqa: E402,F401
+from sim import SimStand  # noqa: E402
+from stand import Stand, available, exit_on_signals  # noqa: E402,F401
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 AGENT_NAMESPACE = "nave-system"
@@ -135,9 +136,9 @@ class Agent:
 
     def install(self, manifest):
         """Applies the manifest with kubectl and readies the process: its token, and a kubeconfig of its account."""
-        self.cluster.kubectl("apply", "-f", "-", input=manifest)
+        self.cluster.apply_text(manifest)
         # There is no kubelet that could run the Deployment: the process stands in for its pod.
-        self.cluster.kubectl("-n", AGENT_NAMESPACE, "scale", "deployment/nave-agent", "--replicas=0")
+        self.cluster.scale(AGENT_NAMESPACE, "nave-agent", 0)
         token = self.cluster.service_account_token(AGENT_NAMESPACE, "nave-agent")
         kubeconfig = self.cluster.write_kubeconfig(self.folder / "agent.kubeconfig", token)
         (self.folder / "join-token").write_text(self.join_token())
@@ -179,14 +180,20 @@ class Agent:
 class Fleet:
     """A hub and one spoke per version, each with its agent. A context manager that leaves nothing behind.
 
+    `simulated`: simulated clusters take the place of real ones, whatever the versions.
+
     Inside: fleet.hub, fleet.navectl, fleet.spokes (Clusters), fleet.agents (by spoke name).
     """
 
-    def __init__(self, versions=("newest",), keep=False, join=True, folder=None, hub_config=None):
+    def __init__(self, versions=("newest",), keep=False, join=True, folder=None, hub_config=None,
+                 simulated=False):
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="nave-fleet-"))
         self._keep = keep
         self._join = join
-        self.stand = Stand(versions, self.folder / "kube", keep)
+        if simulated:
+            self.stand = SimStand(len(versions), programs() / "kubesim", self.folder / "kube", keep)
+        else:
+            self.stand = Stand(versions, self.folder / "kube", keep)
         self.spokes = self.stand.clusters
         self.hub = Hub(self.folder / "hub", keep, hub_config)
         self.navectl = self.hub.navectl

@@ -229,6 +229,19 @@ class Cluster:
             raise Failure(f"kubectl {' '.join(map(str, words))} on {self.name}: {done.stderr.strip()}")
         return done.stdout
 
+    def apply_text(self, text):
+        """Applies YAML documents as a person would."""
+        self.kubectl("apply", "-f", "-", input=text)
+
+    def scale(self, namespace, deployment, replicas):
+        self.kubectl("-n", namespace, "scale", f"deployment/{deployment}", f"--replicas={replicas}")
+
+    def remove(self, path):
+        """Deletes the object at an API path."""
+        status, body = self.api("DELETE", path)
+        if status not in (200, 202):
+            raise Failure(f"DELETE {path} on {self.name}: {status} {body}")
+
     def api(self, method, path, body=None, content_type="application/json", token=None):
         """One request: (status, parsed JSON or text)."""
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
