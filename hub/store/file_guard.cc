@@ -40,10 +40,8 @@ absl::StatusOr<std::unique_ptr<FileGuard>> FileGuard::Lock(absl::string_view pat
 FileGuard::~FileGuard() { close(fd_); }
 
 absl::Status FileGuard::Identify() {
-  struct stat info;
-  if (stat(path_.c_str(), &info) != 0) return SystemError(path_, errno);
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
+  absl::Status looked = Look(path_, &file_);
+  if (!looked.ok()) return looked;
   size_t slash = path_.rfind('/');
   std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
   int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,14 +51,28 @@ absl::Status FileGuard::Identify() {
   return error == 0 ? absl::OkStatus() : SystemError(folder, error);
 }
 
-absl::Status FileGuard::Check() const {
+absl::Status FileGuard::Look(const std::string& path, Identity* identity) {
   struct stat info;
-  if (stat(path_.c_str(), &info) != 0) {
-    return MakeError(Reason::kStoreWentBack, absl::StrCat("store: ", path_, " is gone: ", strerror(errno)));
+  if (stat(path.c_str(), &info) != 0) return SystemError(path, errno);
+  *identity = {info.st_dev, info.st_ino};
+  return absl::OkStatus();
+}
+
+absl::Status FileGuard::IdentifyLog() { return Look(log_path_, &log_.emplace()); }
+
+absl::Status FileGuard::CheckOne(const std::string& path, const Identity& identity) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    return MakeError(Reason::kStoreWentBack, absl::StrCat("store: ", path, " is gone: ", strerror(errno)));
   }
-  if (info.st_dev == device_ && info.st_ino == inode_) return absl::OkStatus();
+  if (info.st_dev == identity.device && info.st_ino == identity.inode) return absl::OkStatus();
   return MakeError(Reason::kStoreWentBack,
-                   absl::StrCat("store: ", path_, " is another file than the one this process opened"));
+                   absl::StrCat("store: ", path, " is another file than the one this process opened"));
+}
+
+absl::Status FileGuard::Check() const {
+  absl::Status same = CheckOne(path_, file_);
+  return same.ok() && log_.has_value() ? CheckOne(log_path_, *log_) : same;
 }
 
 }  // namespace nave

@@ -5,7 +5,9 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,16 +27,26 @@ class FileGuard {
   // Remembers which file is at the path now, and makes the folder durable: the new file's entry is there, and that of the
   // journal which it was made with is gone (a loss of power would bring it back, and it would undo the file).
   absl::Status Identify();
-  // STORE_WENT_BACK when that file is not at the path any more.
+  // Remembers the write-ahead log beside it too, which must be there. What is written to one that was removed is lost.
+  absl::Status IdentifyLog();
+  // STORE_WENT_BACK when one of them is not at its path any more.
   absl::Status Check() const;
 
  private:
-  FileGuard(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  // A file as the system knows it.
+  struct Identity {
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+  FileGuard(std::string path, int fd) : path_(std::move(path)), log_path_(path_ + "-wal"), fd_(fd) {}
+  static absl::Status Look(const std::string& path, Identity* identity);
+  static absl::Status CheckOne(const std::string& path, const Identity& identity);
 
   const std::string path_;
+  const std::string log_path_;
   const int fd_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  Identity file_;
+  std::optional<Identity> log_;
 };
 
 }  // namespace nave

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/error.h"
 #include "common/base/status_macros.h"
 
@@ -89,8 +90,14 @@ bool SqliteStatement::IsNull(int column) const {
 absl::StatusOr<std::unique_ptr<SqliteDb>> SqliteDb::Open(const Options& options) {
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READWRITE;
   if (options.create) flags |= SQLITE_OPEN_CREATE;
+  std::string path = options.path;
+  if (options.immutable) {
+    flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    path = absl::StrCat("file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),
+                        "?immutable=1");
+  }
   sqlite3* handle = nullptr;
-  int code = sqlite3_open_v2(options.path.c_str(), &handle, flags,
+  int code = sqlite3_open_v2(path.c_str(), &handle, flags,
                              options.vfs.empty() ? nullptr : options.vfs.c_str());
   if (handle == nullptr) return MakeError(Reason::kStoreUnavailable, "store: out of memory");
   std::unique_ptr<SqliteDb> db(new SqliteDb(handle));

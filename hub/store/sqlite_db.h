@@ -58,6 +58,8 @@ class SqliteDb {
     bool create = false;
     // May the file be opened without the right to write? If not: STORE_READ_ONLY.
     bool read_only = false;
+    // Only what is in the file itself, without locks and without the log beside it. Needs `read_only`.
+    bool immutable = false;
   };
   static absl::StatusOr<std::unique_ptr<SqliteDb>> Open(const Options& options);
   ~SqliteDb();

@@ -64,6 +64,7 @@ absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Open(const SqliteSto
     engine->writer_->SetOpened(engine->opened_);
     return absl::OkStatus();
   }));
+  RETURN_IF_ERROR(engine->MarkFile());
   // Ids of this process's leases never meet those of an earlier one.
   engine->next_lease_ = static_cast<LeaseId>((engine->opened_ & 0x3fffffff) << 32);
   RETURN_IF_ERROR(engine->LoadLeases());
@@ -90,6 +91,18 @@ absl::Status SqliteEngine::OpenFile() {
   bool shared = options_.path.empty() || options_.inline_mode;
   open.create = false;
   readers_ = shared ? std::make_unique<ReaderPool>(db_.get()) : std::make_unique<ReaderPool>(open);
+  return absl::OkStatus();
+}
+
+absl::Status SqliteEngine::MarkFile() {
+  if (guard_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(guard_->IdentifyLog());
+  if (options_.inline_mode) return absl::OkStatus();
+  RETURN_IF_ERROR(db_->Execute("PRAGMA wal_checkpoint(PASSIVE)"));
+  ASSIGN_OR_RETURN(StoreState state, ReadFileWithoutLog());
+  // Somebody else who reads the file may hold the move up; then this is as it was.
+  file_marked_ = state.opened == opened_;
+  file_head_ = state.head;
   return absl::OkStatus();
 }
 
@@ -135,14 +148,37 @@ absl::Status SqliteEngine::CheckContinuity() {
   // The one connection of an inline store locks all others out.
   if (guard_ == nullptr || options_.inline_mode) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> db, SqliteDb::Open({options_.path, "", false, true}));
-  ASSIGN_OR_RETURN(StoreState state, ReadStoreState(*db));
-  if (state.opened == opened_ && state.head >= seen) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckState(ReadStoreState(*db), seen));
+  return CheckFileWithoutLog();
+}
+
+absl::StatusOr<StoreState> SqliteEngine::ReadFileWithoutLog() {
+  ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> db, SqliteDb::Open({options_.path, "", false, true, true}));
+  return ReadStoreState(*db);
+}
+
+// A file that was written over while its log stayed has pages of two states, of which the log hides some.
+absl::Status SqliteEngine::CheckFileWithoutLog() {
+  std::lock_guard<std::mutex> lock(check_mutex_);
+  if (!file_marked_) return absl::OkStatus();
+  absl::StatusOr<StoreState> state = ReadFileWithoutLog();
+  // Read without locks, maybe while it was written; what is wrong with it is so twice.
+  if (!state.ok() || state->opened != opened_) state = ReadFileWithoutLog();
+  if (!state.ok() && ErrorReason(state.status()) != "STORE_CORRUPT") return state.status();
+  RETURN_IF_ERROR(CheckState(state, file_head_));
+  file_head_ = state->head;
+  return absl::OkStatus();
+}
+
+absl::Status SqliteEngine::CheckState(const absl::StatusOr<StoreState>& state, Revision seen) {
+  if (state.ok() && state->opened == opened_ && state->head >= seen) return absl::OkStatus();
+  if (!state.ok() && ErrorReason(state.status()) != "STORE_CORRUPT") return state.status();
   return ReportWentBack(MakeError(
       Reason::kStoreWentBack,
-      state.opened != opened_
+      !state.ok() || state->opened != opened_
           ? absl::StrCat("store: ", options_.path, " holds a state that this process did not write")
-          : absl::StrCat("store: ", options_.path, " is at revision ", state.head,
-                         ", this process has seen ", seen)));
+          : absl::StrCat("store: ", options_.path, " is at revision ", state->head, ", this process has seen ",
+                         seen)));
 }
 
 absl::Status SqliteEngine::Transact(const std::function<absl::Status()>& change) {
@@ -350,8 +386,13 @@ bool SqliteEngine::SweepSome() {
 
 absl::Status SqliteEngine::CopyTo(absl::string_view path) {
   RETURN_IF_ERROR(CheckFile());
-  std::unique_lock<std::mutex> lock = readers_->WriterLock();
-  return db_->CopyTo(path);
+  {
+    std::unique_lock<std::mutex> lock = readers_->WriterLock();
+    RETURN_IF_ERROR(db_->CopyTo(path));
+  }
+  // Put in this file's place, the copy is known for one.
+  ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> copy, SqliteDb::Open({std::string(path), options_.vfs}));
+  return copy->Execute("UPDATE state SET opened = 0");
 }
 
 absl::StatusOr<std::string> SqliteEngine::Serialize() {

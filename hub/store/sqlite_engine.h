@@ -91,6 +91,12 @@ class SqliteEngine {
   void CompactByAge();
   absl::Status ReportWentBack(absl::Status status);
   absl::Status CheckFile();
+  absl::Status MarkFile();
+  // The state as of the last time that the log was moved into the file.
+  absl::StatusOr<StoreState> ReadFileWithoutLog();
+  absl::Status CheckFileWithoutLog();
+  // STORE_WENT_BACK unless `state` is this process's and not before `seen`.
+  absl::Status CheckState(const absl::StatusOr<StoreState>& state, Revision seen);
   bool has_file() const { return !options_.path.empty() && options_.vfs.empty(); }
 
   const SqliteStoreOptions options_;
@@ -106,6 +112,11 @@ class SqliteEngine {
   LeaseId next_lease_ = 0;
   // Ran out or revoked, keys not all gone yet.
   std::set<LeaseId> dying_leases_;
+
+  std::mutex check_mutex_;
+  // Guarded by check_mutex_: whether the file without its log is known to be of this process, and its newest head seen.
+  bool file_marked_ = false;
+  Revision file_head_ = 0;
 
   std::atomic<Revision> head_{0};
   std::atomic<bool> went_back_{false};

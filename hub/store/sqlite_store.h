@@ -67,7 +67,7 @@ class SqliteStore : public Store {
   // Looks, through a connection of its own, whether the file at the path still is what this process has written.
   // STORE_WENT_BACK otherwise.
   virtual absl::Status CheckContinuity() = 0;
-  // A consistent copy as a new file at `path`.
+  // A consistent, durable copy as a new file at `path`; its entry in the folder is the caller's to sync.
   virtual absl::Status CopyTo(absl::string_view path) = 0;
   // In-memory stores: everything as bytes for SqliteStoreOptions::image.
   virtual absl::StatusOr<std::string> Serialize() = 0;

@@ -1,5 +1,5 @@
-// Goal: what the SQLite store has acknowledged survives a loss of power at any moment, on a disk that forgets what was not
-// synced; what it finds afterwards is whole. And an error of the disk at any operation loses nothing.
+// Goal: what the SQLite store has acknowledged survives a loss of power at any moment, on a disk that forgets what was
+// not synced; what it finds afterwards is whole. And an error of the disk at any operation loses nothing.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
