@@ -12,6 +12,28 @@ namespace nave {
 using kubesim::SimRequest;
 using kubesim::SimResponse;
 
+namespace {
+
+// Discovery as the test wants it.
+class AlteredClient : public kubesim::SimKubeClient {
+ public:
+  using Alter = std::function<void(KubeClient::Discovery&)>;
+  AlteredClient(kubesim::KubeSim* sim, Executor* executor, kubesim::SimKubeClientOptions options,
+                const Alter* alter)
+      : SimKubeClient(sim, executor, std::move(options)), alter_(alter) {}
+  void Discover(Callback<Discovery> done) override {
+    SimKubeClient::Discover([alter = alter_, done = std::move(done)](Discovery found) mutable {
+      if (*alter) (*alter)(found);
+      std::move(done)(std::move(found));
+    });
+  }
+
+ private:
+  const Alter* alter_;
+};
+
+}  // namespace
+
 Uuid Key(int n) {
   Uuid uuid;
   uuid.bytes[0] = 0xb0;
@@ -38,7 +60,7 @@ void Spoke::StartAgent() {
   options.user = kAgentUser;
   options.seed = seed_;
   options.jitter = absl::Milliseconds(1);
-  client_ = std::make_unique<kubesim::SimKubeClient>(&sim_, &executor_, options);
+  client_ = std::make_unique<AlteredClient>(&sim_, &executor_, options, &alter_discovery_);
   reconciler_ = MakeReconciler({.kube = client_.get(),
                                 .store = &store_,
                                 .executor = &executor_,
@@ -180,6 +202,17 @@ SimResponse Spoke::Delete(const std::string& resource, const std::string& ns,
       sim_.Handle(RequestFor(resource, ns, name, SimRequest::Verb::kDelete), executor_.Now());
   EXPECT_TRUE(response.ok()) << FormatJson(response.body);
   return response;
+}
+
+size_t Spoke::WritesTo(const std::string& resource, const std::string& name) {
+  size_t writes = 0;
+  for (const kubesim::AuditRecord& record : sim_.audit()) {
+    if (record.user == kAgentUser && !record.dry_run && record.resource == resource &&
+        record.name == name) {
+      ++writes;
+    }
+  }
+  return writes;
 }
 
 std::map<std::string, std::string> Spoke::Owned() {

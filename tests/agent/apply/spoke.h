@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -75,6 +76,8 @@ class Spoke : public testing::Test {
   }
   // Writes of the agent outside its namespace so far.
   size_t Writes() { return sim_.CountWrites(kAgentUser, "nave-system"); }
+  // The same for one object.
+  size_t WritesTo(const std::string& resource, const std::string& name);
   // uid, generation and resourceVersion of everything that bears our label, "kind ns/name" to the three.
   std::map<std::string, std::string> Owned();
 
@@ -85,6 +88,8 @@ class Spoke : public testing::Test {
   std::unique_ptr<kubesim::SimKubeClient> client_;
   std::unique_ptr<Reconciler> reconciler_;
   std::map<Uuid, AssignmentStatus> statuses_;
+  // Changes what discovery finds. May be empty.
+  std::function<void(KubeClient::Discovery&)> alter_discovery_;
   bool may_write_ = true;
   bool fenced_ = false;
   uint64_t seed_ = 1;
