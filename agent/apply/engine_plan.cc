@@ -27,19 +27,20 @@ void Engine::OnCatalog() {
 }
 
 void Engine::TakeContent(KeyRecord& k, const Assignment& assignment) {
-  DesiredContentPtr content = options_.store->content(k.key);
-  const bool changed = k.content == nullptr || content == nullptr ||
-                       k.content->digest != content->digest || k.state != assignment.state;
-  if (content && k.content && k.content->digest != content->digest) {
+  // What is to be removed asks for nothing.
+  DesiredContentPtr content =
+      assignment.state == KeyState::kRemoving ? nullptr : options_.store->content(k.key);
+  auto digest_of = [](const DesiredContentPtr& c) { return c ? c->digest : Digest(); };
+  const bool other_content = digest_of(k.content) != digest_of(content);
+  const bool changed = !k.planned || other_content || k.state != assignment.state;
+  if (content && k.content && other_content) {
     // The version before says which fields were ours. A version that never got through is not kept instead of it.
     if (!k.previous || AllApplied(k)) k.previous = k.content;
     k.retained.clear();
   }
-  // What is to be removed asks for nothing.
-  if (assignment.state == KeyState::kRemoving) content = nullptr;
   k.content = std::move(content);
   k.state = assignment.state;
-  if (!changed && k.planned) return;
+  if (!changed) return;
   // What this key claims may have become free, or the other way round.
   for (auto& [key, other] : keys_) {
     if (key != k.key && other->planned) WantPlan(*other);

@@ -267,6 +267,8 @@ void Engine::OnRemoved(const Uuid& key, const ObjectKey& object, uint64_t task,
       break;
     case RemovalOutcome::Kind::kUnchecked:
       if (r.check_failed == absl::InfinitePast()) r.check_failed = Now();
+      // A kind that cannot be listed may have gone.
+      catalog_->Refresh();
       r.problem = Word(Reason::kRemoving);
       r.message = absl::StrCat("cannot tell yet whether it is empty: ", outcome.detail);
       Delay(*k, object, r, RetryDelay(kGoneMin, kCheckMax, r.failures++, random_.Uniform()));
@@ -321,6 +323,7 @@ void Engine::TakeLeaving(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
 // The object is not ours any more, or not there.
 void Engine::DropEntry(KeyRecord& k, const ObjectKey& object) {
   k.ledger.Erase(object);
+  if (IsCrd(object)) catalog_->Refresh();
   ObjectRecord* r = FindObject(k, object);
   if (r != nullptr) {
     if (r->removing && k.removals > 0) --k.removals;

@@ -64,13 +64,16 @@ absl::Duration HealBudget::Take(absl::Time now) {
   if (refilled_ == absl::InfinitePast()) refilled_ = now;
   const double gained = absl::FDivDuration(now - refilled_, kRefill);
   tokens_ = std::min(kBurst, tokens_ + std::max(gained, 0.0));
-  refilled_ = now;
+  refilled_ = std::max(refilled_, now);
   if (tokens_ >= 1) {
     tokens_ -= 1;
     streak_ = 0;
     return absl::ZeroDuration();
   }
-  return std::min(kDelayMin * (1 << std::min(streak_++, 10)), kDelayMax);
+  const absl::Duration delay = std::min(kDelayMin * (1 << std::min(streak_++, 10)), kDelayMax);
+  // Only calm earns a heal at once; waiting for a heal is no calm.
+  refilled_ = now + delay;
+  return delay;
 }
 
 }  // namespace nave
