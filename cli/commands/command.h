@@ -4,6 +4,7 @@
 #define NAVE_CLI_COMMANDS_COMMAND_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
