@@ -12,6 +12,7 @@
 namespace nave::kubesim {
 namespace {
 
+constexpr char kPvcFinalizer[] = "kubernetes.io/pvc-protection";
 constexpr char kCrds[] = "customresourcedefinitions.apiextensions.k8s.io";
 constexpr char kCrdFinalizer[] = "customresourcecleanup.apiextensions.k8s.io";
 constexpr char kManager[] = "kube-controller-manager";
@@ -286,6 +287,8 @@ void Controllers::FinishOwners(absl::Time now) {
   for (const Place& place : owners) {
     ObjectPtr owner = sim_->store().Find(place.first, place.second);
     if (owner == nullptr) continue;
+    // No pod here really uses a volume.
+    if (HasFinalizer(*owner, kPvcFinalizer)) DropFinalizer(place, kPvcFinalizer, now);
     bool orphan = HasFinalizer(*owner, "orphan");
     bool foreground = HasFinalizer(*owner, "foregroundDeletion");
     if (!orphan && !foreground) continue;

@@ -2,8 +2,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/kubesim/admission.h"
+#include "tests/kubesim/custom_schema.h"
 
 namespace nave::kubesim {
 namespace {
@@ -125,7 +127,8 @@ void DefaultWorkload(const KindInfo& kind, Value* object) {
     Default(spec, "podManagementPolicy", "OrderedReady");
     Default(spec, "persistentVolumeClaimRetentionPolicy",
             Value(Object{{"whenDeleted", Value("Retain")}, {"whenScaled", Value("Retain")}}));
-    DefaultRolling(spec, "updateStrategy", Value(Object{{"partition", Value(0)}}));
+    DefaultRolling(spec, "updateStrategy",
+                   Value(Object{{"maxUnavailable", Value(1)}, {"partition", Value(0)}}));
     ForItems(spec, "volumeClaimTemplates", [](Value* claim) {
       Default(claim, "apiVersion", "v1");
       Default(claim, "kind", "PersistentVolumeClaim");
@@ -150,6 +153,7 @@ void DefaultJobSpec(Value* spec) {
   Default(spec, "backoffLimit", 6);
   Default(spec, "completionMode", "NonIndexed");
   Default(spec, "suspend", false);
+  Default(spec, "manualSelector", false);
   Default(spec, "podReplacementPolicy", "TerminatingOrFailed");
   DefaultTemplate(spec, "");
 }
@@ -163,15 +167,59 @@ void DefaultJob(Value* object) {
   std::string uid = object->StringAt("metadata", "uid");
   Value* pod = Member(spec, "template");
   if (pod == nullptr || !pod->is_object() || uid.empty()) return;
-  Value& labels = (*pod)["metadata"]["labels"];
-  if (!labels.is_object()) labels = Value(Object());
-  for (const char* prefix : {"", "batch.kubernetes.io/"}) {
-    labels[absl::StrCat(prefix, "controller-uid")] = Value(uid);
-    labels[absl::StrCat(prefix, "job-name")] = Value(object->StringAt("metadata", "name"));
+  std::string name = object->StringAt("metadata", "name");
+  for (Value* labels : {&(*pod)["metadata"]["labels"], &(*object)["metadata"]["labels"]}) {
+    for (const char* prefix : {"", "batch.kubernetes.io/"}) {
+      (*labels)[absl::StrCat(prefix, "controller-uid")] = Value(uid);
+      (*labels)[absl::StrCat(prefix, "job-name")] = Value(name);
+    }
   }
   Default(spec, "selector",
           Value(Object{
               {"matchLabels", Value(Object{{"batch.kubernetes.io/controller-uid", Value(uid)}})}}));
+}
+
+// Of a CronJob: only what does not depend on the job.
+void DefaultJobTemplate(Value* job) {
+  if (!job->is_object()) return;
+  Default(job, "metadata", Object());
+  Value* spec = Member(job, "spec");
+  if (spec == nullptr || !spec->is_object()) return;
+  DefaultTemplate(spec, "");
+  if (Value* pod = Member(spec, "template")) Default(pod, "metadata", Object());
+}
+
+void DefaultHpa(Value* object) {
+  Value* spec = Member(object, "spec");
+  if (spec == nullptr) return;
+  Default(spec, "minReplicas", 1);
+  Value target(Object{{"type", Value("Utilization")}, {"averageUtilization", Value(80)}});
+  Value resource(Object{{"name", Value("cpu")}, {"target", std::move(target)}});
+  Default(spec, "metrics",
+          Value(Array{Value(Object{{"type", Value("Resource")}, {"resource", resource}})}));
+}
+
+// Counts the changes of the template, as a DaemonSet's first API did.
+void CountTemplates(const Value* live, Value* object) {
+  constexpr char kName[] = "deprecated.daemonset.template.generation";
+  int64_t count = 1;
+  if (live != nullptr) {
+    (void)absl::SimpleAtoi(live->StringAt("metadata", "annotations", kName), &count);
+    const Value* before = live->Find("spec", "template");
+    const Value* after = object->Find("spec", "template");
+    if (before != nullptr && after != nullptr && !(*before == *after)) ++count;
+  }
+  (*object)["metadata"]["annotations"][kName] = Value(absl::StrCat(count));
+}
+
+// Of ConfigMap and Secret: empty is the same as absent.
+void DropEmptyData(Value* object) {
+  for (const char* member : {"data", "binaryData"}) {
+    const Value* found = object->Find(member);
+    if (found != nullptr && found->object() != nullptr && found->object()->empty()) {
+      object->mutable_object()->erase(member);
+    }
+  }
 }
 
 void DefaultService(const Value* live, uint64_t address, Value* object) {
@@ -290,11 +338,16 @@ void DefaultNamespace(const Value* live, Value* object) {
 }  // namespace
 
 void SetDefaults(const KindInfo& kind, const Value* live, uint64_t address, Value* object) {
-  if (kind.custom()) return;
+  if (kind.custom()) return DefaultFromSchema(*kind.schema, object);
   const std::string& name = kind.kind;
   if (name == "Deployment" || name == "ReplicaSet" || name == "StatefulSet" ||
       name == "DaemonSet") {
     DefaultWorkload(kind, object);
+    if (name == "DaemonSet") CountTemplates(live, object);
+    if (live == nullptr && name == "StatefulSet") {
+      Default(object, "status",
+              Value(Object{{"availableReplicas", Value(0)}, {"replicas", Value(0)}}));
+    }
     if (live == nullptr && name != "ReplicaSet") Default(object, "status", Object());
   } else if (name == "Pod") {
     if (Value* spec = Member(object, "spec")) {
@@ -312,17 +365,29 @@ void SetDefaults(const KindInfo& kind, const Value* live, uint64_t address, Valu
       Default(spec, "suspend", false);
       Default(spec, "successfulJobsHistoryLimit", 3);
       Default(spec, "failedJobsHistoryLimit", 1);
+      if (Value* job = Member(spec, "jobTemplate")) DefaultJobTemplate(job);
     }
+    if (live == nullptr) Default(object, "status", Object());
   } else if (name == "Service") {
     DefaultService(live, address, object);
     if (live == nullptr) (*object)["status"]["loadBalancer"] = Value(Object());
   } else if (name == "Secret") {
     DefaultSecret(object);
+    DropEmptyData(object);
+  } else if (name == "ConfigMap") {
+    DropEmptyData(object);
+  } else if (name == "Ingress") {
+    if (live == nullptr) (*object)["status"]["loadBalancer"] = Value(Object());
   } else if (name == "Namespace") {
     DefaultNamespace(live, object);
   } else if (name == "PersistentVolumeClaim") {
     if (Value* spec = Member(object, "spec")) Default(spec, "volumeMode", "Filesystem");
-    if (live == nullptr) (*object)["status"]["phase"] = Value("Pending");
+    if (live == nullptr) {
+      (*object)["status"]["phase"] = Value("Pending");
+      Value& finalizers = (*object)["metadata"]["finalizers"];
+      if (!finalizers.is_array()) finalizers = Value(Array());
+      finalizers.mutable_array()->push_back(Value("kubernetes.io/pvc-protection"));
+    }
   } else if (name == "CustomResourceDefinition") {
     DefaultCrd(object);
   } else if (name == "ValidatingWebhookConfiguration" || name == "MutatingWebhookConfiguration") {
@@ -332,7 +397,7 @@ void SetDefaults(const KindInfo& kind, const Value* live, uint64_t address, Valu
   } else if (name == "NetworkPolicy") {
     DefaultNetworkPolicy(object);
   } else if (name == "HorizontalPodAutoscaler") {
-    if (Value* spec = Member(object, "spec")) Default(spec, "minReplicas", 1);
+    DefaultHpa(object);
   } else if (name == "PriorityClass") {
     Default(object, "preemptionPolicy", "PreemptLowerPriority");
   } else if (name == "StorageClass") {

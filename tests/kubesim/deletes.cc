@@ -103,12 +103,14 @@ SimResponse KubeSim::Delete(const KindInfo& kind, const SimRequest& request, abs
     return out;
   }
   object["metadata"]["deletionTimestamp"] = Value(FormatRfc3339(now));
+  bool definition = kind.kind == "CustomResourceDefinition";
   if (kind.Resource() == "namespaces") {
     object["status"]["phase"] = Value("Terminating");
-  } else {
+  } else if (!definition) {
     object["metadata"]["deletionGracePeriodSeconds"] = Value(0);
   }
-  if (const Value* generation = object.Find("metadata", "generation")) {
+  const Value* generation = object.Find("metadata", "generation");
+  if (generation != nullptr && !definition) {
     object["metadata"]["generation"] = Value(generation->IntOr(0) + 1);
   }
   if (options->dry_run) {

@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
     {"apps", "v1", "DaemonSet", "daemonsets", "nsga", "ds"},
     {"batch", "v1", "Job", "jobs", "nsga", ""},
     {"batch", "v1", "CronJob", "cronjobs", "nsga", "cj"},
-    {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "nsa", "hpa"},
+    {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "nsga", "hpa"},
     {"policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", "nsg", "pdb"},
     {"networking.k8s.io", "v1", "Ingress", "ingresses", "nsg", "ing"},
     {"networking.k8s.io", "v1", "IngressClass", "ingressclasses", "g", ""},

@@ -28,6 +28,7 @@ struct KindInfo {
   std::string crd;
   std::shared_ptr<const Schemas> schemas;
   const Schema* schema = nullptr;
+  std::shared_ptr<const Value> open_api;
 
   std::string ApiVersion() const { return group.empty() ? version : group + "/" + version; }
   // "deployments.apps"; "secrets".

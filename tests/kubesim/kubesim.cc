@@ -46,7 +46,9 @@ KindInfo CustomKind(const Value& crd, const Value& version) {
   kind.categories = Strings(crd.Find("spec", "names", "categories"));
   auto schemas = std::make_shared<Schemas>();
   const Value* open_api = version.Find("schema", "openAPIV3Schema");
-  kind.schema = SchemaFromOpenApi(open_api == nullptr ? Value(Object()) : *open_api, schemas.get());
+  kind.open_api =
+      std::make_shared<const Value>(open_api == nullptr ? Value(Object()) : *open_api);
+  kind.schema = SchemaFromOpenApi(*kind.open_api, schemas.get());
   kind.schemas = std::move(schemas);
   return kind;
 }
@@ -137,7 +139,7 @@ const KindInfo* KubeSim::Resolve(const SimRequest& request, SimResponse* error) 
   if (kind == nullptr) {
     *error = UnknownPath();
     for (const KindInfo* other : Kinds()) {
-      if (other->group != request.group || other->plural != request.plural) continue;
+      if (other->group != request.group) continue;
       *error = MakeStatus(404, "NotFound", "the server could not find the requested resource");
     }
     return nullptr;

@@ -136,9 +136,9 @@ void WriteManagedFields(ManagedEntries entries, Value* object) {
     Object item{{"manager", Value(entry.manager)},
                 {"operation", Value(entry.apply ? "Apply" : "Update")},
                 {"apiVersion", Value(entry.api_version)},
-                {"time", Value(entry.time)},
                 {"fieldsType", Value("FieldsV1")},
                 {"fieldsV1", FormatFieldsV1(entry.fields)}};
+    if (!entry.time.empty()) item.emplace("time", Value(entry.time));
     if (!entry.subresource.empty()) item.emplace("subresource", Value(entry.subresource));
     out.push_back(Value(std::move(item)));
   }
@@ -150,7 +150,6 @@ ApplyOutcome ApplyFields(const Value& live, bool exists, const Value& config, co
   ApplyOutcome out;
   Value bare_live = WithoutManagedFields(live);
   Value bare_config = WithoutManagedFields(config);
-  StripNulls(&bare_config);
   // resourceVersion and uid were preconditions, not content.
   if (Object* metadata = bare_config["metadata"].mutable_object()) {
     metadata->erase("resourceVersion");
@@ -175,14 +174,18 @@ ApplyOutcome ApplyFields(const Value& live, bool exists, const Value& config, co
   self.time = FormatRfc3339(writer.now);
   self.fields = Ownable(FieldsOf(bare_config, schema), writer.reset);
   FieldSet last;
+  std::string last_time;
   if (ManagedEntry* mine = FindEntry(&entries, self)) {
     last = mine->fields;
+    last_time = mine->time;
     *mine = self;
   } else {
     entries.push_back(self);
   }
   Value merged = MergeTyped(bare_live, bare_config, schema);
   if (!last.Empty()) merged = Prune(merged, last, entries, schema);
+  // Who only comes to own what is there already bears no time of its own.
+  if (exists && merged == bare_live) FindEntry(&entries, self)->time = last_time;
 
   Comparison changes = CompareTyped(bare_live, merged, schema);
   std::vector<FieldConflict> conflicts = Yield(changes, self, &entries);

@@ -167,7 +167,12 @@ KubeSim::WatchId KubeSim::StartWatch(const SimRequest& request, absl::Time now, 
     return 0;
   }
   std::optional<int64_t> revision = ParseRevision(request.resource_version, error);
-  if (!revision.has_value()) return 0;
+  if (!revision.has_value()) {
+    // Unlike a list.
+    *error = Structural(
+        absl::StrCat("unknown: invalid resource version \"", request.resource_version, "\""));
+    return 0;
+  }
   if (*revision > store_->revision()) {
     *error = TooLarge(*revision, store_->revision());
     return 0;

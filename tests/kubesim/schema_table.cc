@@ -15,7 +15,7 @@ absl::string_view BuiltinSchemaTable() {
   static constexpr char kTable[] = R"(
 ObjectMeta: name,namespace,generateName,uid,resourceVersion,creationTimestamp,deletionTimestamp,selfLink=str
  generation,deletionGracePeriodSeconds=int labels,annotations=map(str) finalizers=set(str)
- ownerReferences=keyed(OwnerReference;uid) managedFields=list(any)
+ ownerReferences=keyed(!OwnerReference;uid) managedFields=list(any)
 OwnerReference: apiVersion,kind,name,uid=str controller,blockOwnerDeletion=bool
 LabelSelector: matchLabels=map(str) matchExpressions=list(any)
 LocalObjectReference: name=str
@@ -137,7 +137,7 @@ ServiceAccount: apiVersion,kind=str metadata=ObjectMeta secrets=keyed(ObjectRefe
  imagePullSecrets=list(LocalObjectReference) automountServiceAccountToken=bool
 Event: apiVersion,kind,reason,message,type,firstTimestamp,lastTimestamp,eventTime,action,reportingComponent,
  reportingInstance=str metadata=ObjectMeta involvedObject,source,series,related=any count=int
-PersistentVolumeClaimSpec: accessModes=list(str) selector=!LabelSelector resources=any volumeName,storageClassName,
+PersistentVolumeClaimSpec: accessModes=list(str) selector=!LabelSelector resources=ResourceRequirements volumeName,storageClassName,
  volumeMode,volumeAttributesClassName=str dataSource,dataSourceRef=!any
 PersistentVolumeClaim: apiVersion,kind=str metadata=ObjectMeta spec=PersistentVolumeClaimSpec status=ConditionStatus
 PersistentVolumeSpec: capacity=map(quantity) accessModes,mountOptions=list(str) claimRef=!ObjectReference

@@ -31,6 +31,8 @@ FieldWriter WriterOf(const KindInfo& kind, const SimRequest& request, absl::Time
   } else if (kind.status) {
     writer.reset.Insert({"f:status"});
   }
+  // The server's own addition to what was created.
+  if (kind.Resource() == "namespaces") writer.reset.Insert({"f:spec", "f:finalizers"});
   return writer;
 }
 
@@ -87,6 +89,7 @@ SimResponse KubeSim::StoreCreated(const Write& write, Value object, bool plain,
   metadata["creationTimestamp"] = Value(FormatRfc3339(write.now));
   if (kind.generation) metadata["generation"] = Value(1);
   if (kind.status) object.mutable_object()->erase("status");
+  NullsToEmpty(&object, *kind.schema);
   StripNulls(&object);
   DropEmptyMetadata(&object);
   SetDefaults(kind, nullptr, next_address_, &object);
@@ -120,6 +123,7 @@ SimResponse KubeSim::StoreUpdated(const Write& write, Value object, bool plain,
     TakeMetadata(live, name, &object);
   }
   if (object.StringAt("metadata", "uid").empty()) TakeMetadata(live, "uid", &object);
+  NullsToEmpty(&object, *kind.schema);
   StripNulls(&object);
   DropEmptyMetadata(&object);
   SetDefaults(kind, &live, 0, &object);

@@ -371,6 +371,20 @@ void DropUnknown(Value* value, const Schema& schema, std::vector<std::string>* r
   DropUnknownBelow(value, schema, "", removed);
 }
 
+void NullsToEmpty(Value* value, const Schema& schema) {
+  Object* object = value->mutable_object();
+  if (object == nullptr) return;
+  bool texts = schema.kind == Kind::kMap && schema.element != nullptr &&
+               schema.element->kind == Kind::kString;
+  for (auto& [key, child] : *object) {
+    if (texts && child.is_null()) {
+      child = Value("");
+    } else if (const Schema* field = FieldSchema(schema, key)) {
+      NullsToEmpty(&child, *field);
+    }
+  }
+}
+
 void StripNulls(Value* value) {
   if (Object* object = value->mutable_object()) {
     for (auto it = object->begin(); it != object->end();) {

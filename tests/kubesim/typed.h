@@ -41,6 +41,9 @@ FieldSet WithNamedParents(const FieldSet& set, const Schema& schema);
 // ("spec.x") in `removed`.
 void DropUnknown(Value* value, const Schema& schema, std::vector<std::string>* removed);
 
+// Null members of maps of strings as the server reads them: empty texts.
+void NullsToEmpty(Value* value, const Schema& schema);
+
 // Without null members, at any depth.
 void StripNulls(Value* value);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "common/value/codec.h"
 #include "tests/kubesim/admission.h"
+#include "tests/kubesim/custom_schema.h"
 #include "tests/kubesim/selectors.h"
 
 namespace nave::kubesim {
@@ -22,7 +23,11 @@ class Validator {
 
   std::vector<StatusCause> Run() {
     CheckMetadata();
-    if (!kind_.custom()) CheckKind();
+    if (!kind_.custom()) {
+      CheckKind();
+    } else if (kind_.open_api != nullptr) {
+      CheckOpenApi(object_, *kind_.open_api, "", &causes_);
+    }
     return std::move(causes_);
   }
 
@@ -83,6 +88,18 @@ bool IsSubdomain(const std::string& name) {
   return true;
 }
 
+// "name" or "prefix.example/name".
+bool IsQualifiedName(const std::string& name) {
+  size_t slash = name.find('/');
+  if (slash != std::string::npos && !IsSubdomain(name.substr(0, slash))) return false;
+  std::string rest = slash == std::string::npos ? name : name.substr(slash + 1);
+  if (rest.empty() || rest.size() > 63) return false;
+  if (!absl::ascii_isalnum(rest.front()) || !absl::ascii_isalnum(rest.back())) return false;
+  return std::all_of(rest.begin(), rest.end(), [](char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
 bool IsLabelValue(const std::string& value) {
   if (value.size() > 63) return false;
   if (value.empty()) return true;
@@ -128,6 +145,10 @@ void Validator::CheckMetadata() {
   const Value* labels = object_.Find("metadata", "labels");
   if (labels != nullptr && labels->object() != nullptr) {
     for (const auto& [key, value] : *labels->object()) {
+      if (!IsQualifiedName(key)) {
+        InvalidValue("metadata.labels", Value(key),
+                     "name part must consist of alphanumeric characters, '-', '_' or '.'");
+      }
       if (!IsLabelValue(value.StringOr(""))) {
         InvalidValue("metadata.labels", value,
                      "a valid label must consist of at most 63 alphanumeric "
@@ -135,10 +156,19 @@ void Validator::CheckMetadata() {
       }
     }
   }
-  if (live_ == nullptr || live_->Find("metadata", "deletionTimestamp") == nullptr) return;
   const Value* finalizers = object_.Find("metadata", "finalizers");
-  const Value* before = live_->Find("metadata", "finalizers");
   if (finalizers == nullptr || finalizers->array() == nullptr) return;
+  static const auto* const plain =
+      new std::set<std::string>{"foregroundDeletion", "kubernetes", "orphan"};
+  for (size_t i = 0; i < finalizers->array()->size(); ++i) {
+    std::string name = (*finalizers->array())[i].StringOr("");
+    bool qualified = absl::StrContains(name, '/') && IsQualifiedName(name);
+    if (qualified || plain->count(name) > 0) continue;
+    InvalidValue(absl::StrCat("metadata.finalizers[", i, "]"), Value(name),
+                 "name is neither a standard finalizer name nor is it fully qualified");
+  }
+  if (live_ == nullptr || live_->Find("metadata", "deletionTimestamp") == nullptr) return;
+  const Value* before = live_->Find("metadata", "finalizers");
   for (const Value& finalizer : *finalizers->array()) {
     bool known = before != nullptr && before->array() != nullptr &&
                  std::count(before->array()->begin(), before->array()->end(), finalizer) > 0;
@@ -273,6 +303,12 @@ void Validator::CheckService() {
       int64_t value = number == nullptr ? 0 : number->IntOr(0);
       if (value < 1 || value > 65535) {
         InvalidValue(absl::StrCat(at, ".port"), Value(value),
+                     "must be between 1 and 65535, inclusive");
+      }
+      const Value* target = port.Find("targetPort");
+      int64_t target_value = target == nullptr ? 0 : target->IntOr(1);
+      if (target_value < 1 || target_value > 65535) {
+        InvalidValue(absl::StrCat(at, ".targetPort"), Value(target_value),
                      "must be between 1 and 65535, inclusive");
       }
       std::string name = port.StringAt("name");

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -110,6 +111,17 @@ SimResponse MatchUrl(const KindInfo& kind, const SimRequest& request, Value* obj
   return {};
 }
 
+// The data of a Secret that is no base64; "" when all is.
+std::string BadSecretData(const KindInfo& kind, const Value& object) {
+  const Value* data = object.Find("data");
+  if (kind.Resource() != "secrets" || data == nullptr || data->object() == nullptr) return "";
+  for (const auto& [key, value] : *data->object()) {
+    std::string bytes;
+    if (!absl::Base64Unescape(value.StringOr(""), &bytes)) return key;
+  }
+  return "";
+}
+
 // What decoding into the kind's type does to a body that is no apply: unknown fields go, wrong
 // types are refused.
 SimResponse Decode(const KindInfo& kind, const SimRequest& request, Value* object,
@@ -130,6 +142,11 @@ SimResponse Decode(const KindInfo& kind, const SimRequest& request, Value* objec
       warnings->push_back(absl::StrCat("unknown field \"", path, "\""));
     }
   }
+  std::string bad_key = BadSecretData(kind, *object);
+  if (!bad_key.empty()) {
+    return BadRequest(absl::StrCat("Secret in version \"v1\" cannot be handled as a Secret: data.",
+                                   bad_key, ": illegal base64 data"));
+  }
   for (const std::string& error : CheckTyped(*object, *kind.schema)) {
     // Plain writes take duplicate list keys as they are.
     if (absl::StrContains(error, "duplicate entries") || absl::StrContains(error, "omits key")) {
@@ -145,8 +162,8 @@ SimResponse Decode(const KindInfo& kind, const SimRequest& request, Value* objec
   return {};
 }
 
-std::string DescribeTarget(const KindInfo& kind, const ObjectName& name) {
-  return absl::StrCat("(", name.first, "/", name.second, "; ", kind.ApiVersion(),
+std::string DescribeTarget(const KindInfo& kind, const std::string& ns, const std::string& name) {
+  return absl::StrCat("(", ns, "/", name, "; ", kind.group, "/", kind.version,
                       ", Kind=", kind.kind, ")");
 }
 
@@ -192,7 +209,7 @@ SimResponse KubeSim::Create(const KindInfo& kind, const SimRequest& request, abs
                      "metadata.name"}});
   }
   if (!object.StringAt("metadata", "resourceVersion").empty()) {
-    return BadRequest("resourceVersion should not be set on objects to be created");
+    return Structural("resourceVersion should not be set on objects to be created");
   }
   error = CheckCreation(kind, request.ns, name);
   if (!error.ok()) return error;
@@ -313,6 +330,11 @@ SimResponse KubeSim::ApplyObject(const KindInfo& kind, const SimRequest& request
   ParsedBody body = ParseBody(request);
   if (!body.error.ok()) return body.error;
   Value config = std::move(body.value);
+  std::string own_ns = config.StringAt("metadata", "namespace");
+  if (config.is_object() && config.StringAt("metadata", "name").empty()) {
+    return BadRequest(absl::StrCat("the name of the object (", request.name,
+                                   " based on URL) was undeterminable: name must be provided"));
+  }
   SimResponse error = MatchUrl(kind, request, &config);
   if (!error.ok()) return error;
   const Value* managed = config.Find("metadata", "managedFields");
@@ -339,8 +361,13 @@ SimResponse KubeSim::ApplyObject(const KindInfo& kind, const SimRequest& request
   std::vector<std::string> problems = CheckTyped(config, *kind.schema);
   if (!problems.empty()) {
     return Structural(
-        absl::StrCat("failed to create typed patch object ", DescribeTarget(kind, key), ": ",
+        absl::StrCat("failed to create typed patch object ", DescribeTarget(kind, own_ns, request.name), ": ",
                      problems.size() > 1 ? "errors:\n  " : "", absl::StrJoin(problems, "\n  ")));
+  }
+  std::string bad_key = BadSecretData(kind, config);
+  if (!bad_key.empty()) {
+    return Structural(absl::StrCat("failed to convert new object: data.", bad_key,
+                                   ": illegal base64 data"));
   }
   FieldWriter writer;
   writer.manager = request.field_manager;
