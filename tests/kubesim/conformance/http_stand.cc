@@ -16,7 +16,7 @@ namespace nave::kubesim {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
-constexpr absl::Duration kPause = absl::Milliseconds(20);
+constexpr absl::Duration kPause = absl::Milliseconds(2);
 
 [[noreturn]] void Die(const absl::Status& status) {
   std::fprintf(stderr, "conformance: %s\n", std::string(status.message()).c_str());
