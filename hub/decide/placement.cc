@@ -201,12 +201,11 @@ PlacementResult DecidePlacement(const PlacementInput& input) {
   std::sort(result.leavers.begin(), result.leavers.end(),
             [](const Leaver& a, const Leaver& b) { return a.id < b.id; });
   if (!nowhere) result.steps = CountSteps(filters, input);
+  KeepWhenEmpty(input, &result);
   if (!input.deleting && !input.spec.has_value()) {
     result.reason = std::string(Camel(Reason::kNotPlaced));
     result.message = "spec.placement is not set";
   }
-  KeepWhenEmpty(input, &result);
-  if (!input.spec.has_value() && !input.deleting) result.reason = std::string(Camel(Reason::kNotPlaced));
   if (!input.deleting) GuardShrink(input, &result);
   return result;
 }

@@ -1,6 +1,6 @@
 // Records to stored bytes and back. Stored values are envelopes around messages of proto/nave/store/v1/records.proto.
-// Encoding is deterministic. What a record derives when it is read (health, counts, phases, connection) is not stored, and
-// is as in a new record after decoding. Thread-safe.
+// Encoding is deterministic. What a record derives when it is read (health, counts, phases, connection) is not
+// stored, and is as in a new record after decoding. Thread-safe.
 #ifndef NAVE_HUB_RECORDS_CODEC_H_
 #define NAVE_HUB_RECORDS_CODEC_H_
 

@@ -66,7 +66,8 @@ const unsigned char* Bytes(absl::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// Encrypts or decrypts `in` to `out` of the same size. `tag` is written or checked; `nonce` and `tag` are of their sizes.
+// Encrypts or decrypts `in` to `out` of the same size. `tag` is written or checked; `nonce` and `tag` are of their
+// sizes.
 bool RunGcm(bool encrypt, const std::string& key, absl::string_view nonce, absl::string_view bound,
             absl::string_view in, char* out, char* tag) {
   CipherContext context(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);

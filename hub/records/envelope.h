@@ -31,8 +31,8 @@ inline constexpr size_t kRecordBytesMax = 16 << 20;
 // Keys for what is encrypted at rest. Several may read, one writes. Immutable; thread-safe.
 class EncryptionKeys {
  public:
-  // One "ID HEX" a line: a number from 1 to 4294967295 and 64 hexadecimal digits. The first one writes. Empty lines and those that
-  // begin with # are skipped. CONFIG_INVALID names the line, never what stands in it.
+  // One "ID HEX" a line: a number from 1 to 4294967295 and 64 hexadecimal digits. The first one writes. Empty lines
+  // and those that begin with # are skipped. CONFIG_INVALID names the line, never what stands in it.
   static absl::StatusOr<EncryptionKeys> Parse(absl::string_view text);
   // The text of a file with one new key, of a random id: after a loss of the file a new one does not pass for it.
   static std::string NewFileText();

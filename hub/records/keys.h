@@ -1,5 +1,5 @@
-// Where records stand in the store: builders and one parser of keys. Numbers are padded with zeros, so that keys sort as
-// numbers do. Pure.
+// Where records stand in the store: builders and one parser of keys. Numbers are padded with zeros, so that keys sort
+// as numbers do. Pure.
 //
 //   /v1/{kind}/{project or -}/{id}                    records of the public API, and the audit
 //   /v1/revision/{project}/{bundle uid}/{number}      revisions of a bundle
@@ -100,8 +100,8 @@ struct StoreKey {
   std::string project;  // kBundle, kRevision, kEvent (empty: none).
   // Id of the record; the last word of a kMeta key.
   std::string id;
-  // Cluster, bundle, request, or the uid looked up: kRevision, kByUid, kDecision…, kTombstone (cluster), kSession, kStatus,
-  // kRequest, kRetired.
+  // Cluster, bundle, request, or the uid looked up: kRevision, kByUid, kDecision…, kTombstone (cluster), kSession,
+  // kStatus, kRequest, kRetired.
   Uuid uid;
   Uuid bundle;         // kTombstone.
   UidKind uid_kind = UidKind::kCluster;  // kByUid.

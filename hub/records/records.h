@@ -34,8 +34,8 @@ struct TermRecord {
   bool operator==(const TermRecord&) const = default;
 };
 
-// /v1/meta/head: written by every transaction, so that its mod revision is the store's head as far as hubs are concerned,
-// and its value tells one history from another.
+// /v1/meta/head: written by every transaction, so that its mod revision is the store's head as far as hubs are
+// concerned, and its value tells one history from another.
 struct HeadRecord {
   uint64_t term = 0;
   Uuid nonce;
@@ -136,8 +136,8 @@ struct StatusSummary {
   bool operator==(const StatusSummary&) const = default;
 };
 
-// /v1/retired/{cluster uid}: keeps uid and generation of what was removed or forgotten for 97 days (a certificate's life and
-// the grace of Renew).
+// /v1/retired/{cluster uid}: keeps uid and generation of what was removed or forgotten for 97 days (a certificate's
+// life and the grace of Renew).
 struct RetiredRecord {
   Uuid cluster;
   std::string id;

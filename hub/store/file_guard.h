@@ -24,8 +24,8 @@ class FileGuard {
   FileGuard(const FileGuard&) = delete;
   FileGuard& operator=(const FileGuard&) = delete;
 
-  // Remembers which file is at the path now, and makes the folder durable: the new file's entry is there, and that of the
-  // journal which it was made with is gone (a loss of power would bring it back, and it would undo the file).
+  // Remembers which file is at the path now, and makes the folder durable: the new file's entry is there, and that of
+  // the journal which it was made with is gone (a loss of power would bring it back, and it would undo the file).
   absl::Status Identify();
   // Remembers the write-ahead log beside it too, which must be there. What is written to one that was removed is lost.
   absl::Status IdentifyLog();

@@ -1,5 +1,5 @@
-// The writing half of the SQLite store, without threads: batches of transactions, leases, compaction, continuity. Its owner
-// calls it from one thread at a time (the writer's, or inline the caller's).
+// The writing half of the SQLite store, without threads: batches of transactions, leases, compaction, continuity. Its
+// owner calls it from one thread at a time (the writer's, or inline the caller's).
 #ifndef NAVE_HUB_STORE_SQLITE_ENGINE_H_
 #define NAVE_HUB_STORE_SQLITE_ENGINE_H_
 

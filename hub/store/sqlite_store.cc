@@ -234,7 +234,8 @@ class ThreadedSqliteStore : public SqliteStoreBase {
  private:
   using Item = std::variant<TxnRequest, Task>;
 
-  // Moves the transactions at the queue's front to `batch`, or the task that stands there to `task`. False: no more come.
+  // Moves the transactions at the queue's front to `batch`, or the task that stands there to `task`. False: no more
+  // come.
   bool TakeWork(std::vector<TxnRequest>* batch, Task* task, bool idle) {
     std::unique_lock<std::mutex> lock(mutex_);
     auto ready = [&] { return stopping_ || !queue_.empty(); };

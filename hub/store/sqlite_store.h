@@ -46,8 +46,8 @@ struct SqliteStoreOptions {
   // Transactions that wait for the writer; more are refused with STORE_UNAVAILABLE.
   size_t queue_bytes_max = size_t{256} << 20;
 
-  // Called once, on a thread of the store, when the file turns out to be another one or an older state of it. Every call
-  // from then on fails with STORE_WENT_BACK; the process should exit.
+  // Called once, on a thread of the store, when the file turns out to be another one or an older state of it. Every
+  // call from then on fails with STORE_WENT_BACK; the process should exit.
   std::function<void(absl::Status)> on_went_back;
 
   // Tells this opening of the file from every other, and makes lease ids. 0: random. Simulations give their own.

@@ -33,8 +33,8 @@ struct StoreState {
   uint64_t opened = 0;
 };
 
-// Makes the tables in an empty database, or checks version, kind and (if `check_pages`) every page of one that is there.
-// STORE_TOO_NEW, STORE_CORRUPT.
+// Makes the tables in an empty database, or checks version, kind and (if `check_pages`) every page of one that is
+// there. STORE_TOO_NEW, STORE_CORRUPT.
 absl::Status PrepareSchema(SqliteDb& db, bool check_pages);
 absl::StatusOr<StoreState> ReadStoreState(SqliteDb& db);
 
@@ -84,8 +84,8 @@ struct AppliedTxn {
   std::vector<AppliedWrite> writes;
 };
 
-// Writing side of the one writing connection. Not thread-safe. Between Begin and Commit nothing is durable; after an error
-// the caller rolls back (Rollback restores the head).
+// Writing side of the one writing connection. Not thread-safe. Between Begin and Commit nothing is durable; after an
+// error the caller rolls back (Rollback restores the head).
 class StoreWriter {
  public:
   static absl::StatusOr<std::unique_ptr<StoreWriter>> Make(SqliteDb& db);

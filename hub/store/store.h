@@ -89,7 +89,8 @@ struct WatchBatch {
   Revision revision = 0;
 };
 
-// Ends the watch when destroyed, which must happen before the store is destroyed; no callback runs after the destructor returned. Do not destroy it in its callback.
+// Ends the watch when destroyed, which must happen before the store is destroyed; no callback runs after the
+// destructor returned. Do not destroy it in its callback.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;

@@ -1,6 +1,6 @@
-// The newest revisions in memory, and the watches that read them. A watch is a cursor: it is fed from here while the log
-// still holds what comes next, and from the history table when it has fallen behind. So a slow or new watch costs no
-// memory, and a writer never waits for one.
+// The newest revisions in memory, and the watches that read them. A watch is a cursor: it is fed from here while the
+// log still holds what comes next, and from the history table when it has fallen behind. So a slow or new watch costs
+// no memory, and a writer never waits for one.
 #ifndef NAVE_HUB_STORE_WATCH_LOG_H_
 #define NAVE_HUB_STORE_WATCH_LOG_H_
 

@@ -1,4 +1,5 @@
-// Whether a point lies in the hub's history: a table, and random histories against a slow oracle that keeps every state.
+// Whether a point lies in the hub's history: a table, and random histories against a slow oracle that keeps every
+// state.
 #include "hub/records/history.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: what an operator meets around the store's file is refused with its reason, changes nothing, and is over when its
-// cause is: damage, rights, another process, a newer version, no space, a file put in its place.
+// Goal: what an operator meets around the store's file is refused with its reason, changes nothing, and is over when
+// its cause is: damage, rights, another process, a newer version, no space, a file put in its place.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sqlite3.h>
