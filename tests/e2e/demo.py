@@ -84,7 +84,8 @@ def what_to_try(fleet):
     print(f"""
 Everything runs on. Try:
 
-  export PATH={os.environ.get('NAVE_BIN', '')}:$PATH NAVECTL_CONFIG={fleet.hub.data}/admin.yaml
+  export PATH={os.environ.get('NAVE_BIN', '')}:$PATH
+  export NAVECTL_CONFIG={fleet.hub.data}/admin.yaml NAVECTL_HUB=127.0.0.1:{fleet.hub.ports['api']}
   navectl status
   navectl get clusters -o wide
   navectl why bundle/bookshop

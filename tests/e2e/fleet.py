@@ -40,12 +40,14 @@ def clean_environment(home, **more):
 class Navectl:
     """The command line with the hub's administrator context."""
 
-    def __init__(self, context, home):
-        self._context = context
-        self._home = home
+    def __init__(self, hub):
+        self._hub = hub
+        self._home = hub.folder
 
     def command(self, *words):
-        return [str(programs() / "navectl"), f"--config={self._context}", *map(str, words)]
+        # The context names the port that the settings name: 0.
+        return [str(programs() / "navectl"), f"--config={self._hub.data}/admin.yaml",
+                f"--hub=127.0.0.1:{self._hub.ports['api']}", *map(str, words)]
 
     def run(self, *words, input=None, timeout=PATIENCE):
         """The finished process: returncode, stdout, stderr."""
@@ -70,7 +72,7 @@ class Hub:
         self.folder = folder
         self.data = folder / "data"
         self.log = folder / "hub.log"
-        self.navectl = Navectl(self.data / "admin.yaml", folder)
+        self.navectl = Navectl(self)
         self.ports = {"api": 0, "agents": 0, "health": 0}
         self._config = config or {}
         self._ports_file = folder / "ports.json"
@@ -226,7 +228,7 @@ class Fleet:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def join(self, spoke):
-        self.navectl("cluster", "add", spoke.name, "--auto-accept", "--no-wait", "-l", f"name={spoke.name}")
+        self.navectl("cluster", "add", spoke.name, "--no-wait", "-l", f"name={spoke.name}")
         self.agents[spoke.name].install(self.navectl("cluster", "manifest", spoke.name))
         self.agents[spoke.name].start()
 
