@@ -43,6 +43,33 @@ Uuid Key(int n) {
   return uuid;
 }
 
+DesiredContentPtr MakeContent(const std::string& yaml, const std::string& ns) {
+  ListingOptions options;
+  options.default_namespace = ns;
+  auto rendered = RenderBundle({{.path = "all.yaml", .content = yaml}}, options, true, true, nullptr);
+  EXPECT_TRUE(rendered.ok()) << rendered.status();
+  if (!rendered.ok()) return nullptr;
+  auto content = std::make_shared<DesiredContent>();
+  content->digest = rendered->listing_digest;
+  auto listing = ParseListing(rendered->listing);
+  EXPECT_TRUE(listing.ok()) << listing.status();
+  if (listing.ok()) content->listing = *std::move(listing);
+  for (const RenderedObject& object : rendered->objects) content->objects.push_back(object.json);
+  return content;
+}
+
+void CommitContent(MemoryStore& store, const Uuid& key, DesiredContentPtr content) {
+  AgentState& state = store.mutable_state();
+  Assignment& assignment = state.assignments[key];
+  assignment.key = key;
+  assignment.name = absl::StrCat("projects/p/bundles/b", static_cast<int>(key.bytes[15]));
+  assignment.revision = ++state.at.revision;
+  assignment.digest = assignment.content_digest = content->digest;
+  assignment.state = KeyState::kPresent;
+  assignment.confirmed = false;
+  store.SetContent(key, std::move(content));
+}
+
 Spoke::Spoke() : sim_(kubesim::KubeSimOptions(), executor_.Now()) {
   AgentState& state = store_.mutable_state();
   state.hub_id = kHubId;
@@ -80,25 +107,9 @@ void Spoke::KillAgent() {
 }
 
 void Spoke::Commit(const Uuid& key, const std::string& yaml, const std::string& ns) {
-  ListingOptions options;
-  options.default_namespace = ns;
-  auto rendered = RenderBundle({{.path = "all.yaml", .content = yaml}}, options, true, true, nullptr);
-  ASSERT_TRUE(rendered.ok()) << rendered.status();
-  auto content = std::make_shared<DesiredContent>();
-  content->digest = rendered->listing_digest;
-  auto listing = ParseListing(rendered->listing);
-  ASSERT_TRUE(listing.ok()) << listing.status();
-  content->listing = *std::move(listing);
-  for (const RenderedObject& object : rendered->objects) content->objects.push_back(object.json);
-  AgentState& state = store_.mutable_state();
-  Assignment& assignment = state.assignments[key];
-  assignment.key = key;
-  assignment.name = absl::StrCat("projects/p/bundles/b", static_cast<int>(key.bytes[15]));
-  assignment.revision = ++state.at.revision;
-  assignment.digest = assignment.content_digest = content->digest;
-  assignment.state = KeyState::kPresent;
-  assignment.confirmed = false;
-  store_.SetContent(key, std::move(content));
+  DesiredContentPtr content = MakeContent(yaml, ns);
+  ASSERT_NE(content, nullptr);
+  CommitContent(store_, key, std::move(content));
 }
 
 void Spoke::Bundle(const Uuid& key, const std::string& yaml, const std::string& ns) {

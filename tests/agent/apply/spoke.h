@@ -26,6 +26,11 @@ inline constexpr char kManager[] = "nave-agent-0badcafe";
 // The uid of the n-th bundle.
 Uuid Key(int n);
 
+// A bundle's content as the hub would deliver it.
+DesiredContentPtr MakeContent(const std::string& yaml, const std::string& ns);
+// What a committed batch leaves in the state.
+void CommitContent(MemoryStore& store, const Uuid& key, DesiredContentPtr content);
+
 class Spoke : public testing::Test {
  protected:
   Spoke();
