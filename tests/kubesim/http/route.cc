@@ -178,6 +178,10 @@ Route ParseRoute(const HttpInput& input) {
     if (collection && IsTrue(QueryAt(route, "watch"))) route.kind = Route::Kind::kWatch;
     return route;
   }
+  std::string content_type = HeaderOf(input, "content-type");
+  if (!input.body.empty() && absl::StrContains(content_type, "protobuf")) {
+    return Refuse(std::move(route), UnknownMediaType());
+  }
   // An apply must name its manager itself.
   std::string manager = request.field_manager.empty() ? ManagerOf(input) : request.field_manager;
   if (input.method == "POST") {
@@ -188,7 +192,7 @@ Route ParseRoute(const HttpInput& input) {
     request.verb = collection ? SimRequest::Verb::kDeleteCollection : SimRequest::Verb::kDelete;
   } else if (input.method == "PATCH") {
     request.verb = SimRequest::Verb::kPatch;
-    if (!ReadPatchType(HeaderOf(input, "content-type"), &request)) {
+    if (!ReadPatchType(content_type, &request)) {
       return Refuse(std::move(route), UnknownMediaType());
     }
     if (request.patch == SimRequest::Patch::kApply) manager = request.field_manager;
