@@ -11,6 +11,8 @@
 namespace nave {
 namespace {
 
+// Renewals without an answer that are remembered.
+constexpr size_t kSentMax = 16;
 constexpr absl::Duration kReleaseTimeout = absl::Seconds(5);
 
 }  // namespace
@@ -123,6 +125,8 @@ void Leadership::Renew() {
   if (Now() - renewed_at_ >= options_.duration) return Lose("not renewed in time");
   const absl::Time asked_at = Now();
   Value body = FormatLease(lease_, options_.ns, options_.lease_name, options_.executor->Now());
+  if (!sent_.empty() && sent_.size() >= kSentMax) sent_.erase(sent_.begin());
+  sent_[body.StringAt("spec", "renewTime")] = asked_at;
   options_.client->Replace(
       LeaseType(), options_.ns, options_.lease_name, FormatJson(body),
       Guarded([this, asked_at](KubeResult result) { OnRenewed(asked_at, std::move(result)); }));
@@ -137,6 +141,7 @@ void Leadership::OnRenewed(absl::Time asked_at, KubeResult result) {
     lease_.resource_version = result.object.StringAt("metadata", "resourceVersion");
     renewed_at_ = std::max(renewed_at_, asked_at);
     last_contact_ = Now();
+    sent_.clear();
     return Schedule(options_.renew_interval, &Leadership::Renew);
   }
   const KubeErrorClass error = result.error.error_class;
@@ -159,6 +164,10 @@ void Leadership::OnReadBack(KubeResult result) {
     LeaseRecord found = ParseLease(result.object);
     if (!IsOurs(found)) return Lose("another one took the lease");
     lease_.resource_version = found.resource_version;
+    last_contact_ = Now();
+    // The one whose answer was lost renewed it all the same.
+    auto sent = sent_.find(result.object.StringAt("spec", "renewTime"));
+    if (sent != sent_.end()) renewed_at_ = std::max(renewed_at_, sent->second);
     return Renew();
   }
   if (result.error.error_class == KubeErrorClass::kNotFound) return Lose("the lease was deleted");

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,6 +90,8 @@ class Leadership {
   bool led_ = false;  // Ever.
   bool ended_ = false;
   LeaseRecord lease_;  // Ours, as last written.
+  // Renewals without an answer: their renewTime as written, and when they were sent.
+  std::map<std::string, absl::Time> sent_;
   absl::Time renewed_at_ = absl::InfinitePast();
   absl::Time last_contact_ = absl::InfinitePast();
   // Another's, as last seen, and since when.
