@@ -29,7 +29,8 @@ std::string Section(absl::string_view title, const Style& style) {
 std::string YamlSection(absl::string_view title, const Value* value, const Style& style) {
   if (value == nullptr) return "";
   std::string text = Section(title, style);
-  for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(FormatYaml(*value)), '\n')) {
+  const std::string yaml = FormatYaml(*value);
+  for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(yaml), '\n')) {
     absl::StrAppend(&text, "  ", PrintableText(line), "\n");
   }
   return text;
