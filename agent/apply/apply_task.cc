@@ -106,7 +106,7 @@ void ApplyTask::Decide() {
                            .bare_namespace = job_.bare_namespace,
                            .handed_over = job_.handed_over,
                            .contested = job_.contested};
-  Decision decision = DecideApply(situation, job_.claimant);
+  OwnershipDecision decision = DecideApply(situation, job_.claimant);
   approach_ = decision.approach;
   ApplyOutcome outcome;
   switch (approach_) {

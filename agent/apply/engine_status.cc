@@ -36,7 +36,7 @@ void Engine::SendStatus(const Uuid& key) {
 
 AssignmentStatus Engine::MakeStatus(KeyRecord& k) const {
   const Assignment& assignment = *FindAssignment(k.key);
-  AssignmentView view;
+  KeyView view;
   view.key = k.key;
   view.name = assignment.name;
   view.revision = assignment.revision;

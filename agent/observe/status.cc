@@ -36,7 +36,7 @@ std::string Describe(const ObjectStatus& object, uint32_t count) {
   return text;
 }
 
-Tally Count(const AssignmentView& view, AssignmentStatus& status) {
+Tally Count(const KeyView& view, AssignmentStatus& status) {
   Tally tally;
   for (const ObjectView& object : view.objects) {
     if (object.standing == Standing::kRemoving && view.state != KeyState::kRemoving) {
@@ -78,7 +78,7 @@ void Say(AssignmentStatus& status, Phase phase, Reason reason, std::string messa
   status.message = std::move(message);
 }
 
-void DescribeRemoval(const AssignmentView& view, AssignmentStatus& status) {
+void DescribeRemoval(const KeyView& view, AssignmentStatus& status) {
   status.health = Health::kTerminating;
   if (view.owns_nothing) {
     status.health = Health::kHealthy;
@@ -103,7 +103,7 @@ void DescribeRemoval(const AssignmentView& view, AssignmentStatus& status) {
   }
 }
 
-void DescribePresent(const AssignmentView& view, const Tally& tally, AssignmentStatus& status) {
+void DescribePresent(const KeyView& view, const Tally& tally, AssignmentStatus& status) {
   if (!view.planned) {
     Say(status, Phase::kPending, Reason::kApplying, "not looked at yet");
     status.health = Worse(status.health, Health::kProgressing);
@@ -146,7 +146,7 @@ void DescribePresent(const AssignmentView& view, const Tally& tally, AssignmentS
 
 }  // namespace
 
-AssignmentStatus BuildStatus(const AssignmentView& view) {
+AssignmentStatus BuildStatus(const KeyView& view) {
   AssignmentStatus status;
   status.key = view.key;
   status.name = view.name;

@@ -28,7 +28,7 @@ struct ObjectView {
   Standing standing = Standing::kWaiting;
 };
 
-struct AssignmentView {
+struct KeyView {
   Uuid key;
   std::string name;
   uint64_t revision = 0;
@@ -51,7 +51,7 @@ struct AssignmentView {
 
 // Phase, roll-up, counts and the objects that are not right, worst first. `reason` is never empty unless everything is right.
 // `since` is left for the caller.
-AssignmentStatus BuildStatus(const AssignmentView& view);
+AssignmentStatus BuildStatus(const KeyView& view);
 
 }  // namespace nave
 

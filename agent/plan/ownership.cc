@@ -22,7 +22,7 @@ std::string DescribeOwner(const OwnerMark& mark, const SpokeIdentity& who) {
 
 }  // namespace
 
-Decision DecideApply(const ApplySituation& situation, const Claimant& claimant) {
+OwnershipDecision DecideApply(const ApplySituation& situation, const Claimant& claimant) {
   if (situation.live == nullptr || situation.live->is_null()) return {Approach::kCreate, ""};
   const Value& live = *situation.live;
   const std::optional<OwnerMark> mark = ReadOwner(live);

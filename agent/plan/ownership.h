@@ -31,7 +31,7 @@ enum class Approach {
   kRefuse,    // Owned by another bundle or hub.
 };
 
-struct Decision {
+struct OwnershipDecision {
   Approach approach = Approach::kCreate;
   // For kRefuse: who owns it.
   std::string owner;
@@ -47,7 +47,7 @@ struct ApplySituation {
   bool handed_over = false;
   bool contested = false;
 };
-Decision DecideApply(const ApplySituation& situation, const Claimant& claimant);
+OwnershipDecision DecideApply(const ApplySituation& situation, const Claimant& claimant);
 
 // How to remove an object of the inventory that was just read.
 enum class Removal {

@@ -97,7 +97,7 @@ TEST(DecideApplyTest, Table) {
                              .bare_namespace = c.bare,
                              .handed_over = c.handed_over,
                              .contested = c.contested};
-    Decision decision = DecideApply(situation, kClaimant);
+    OwnershipDecision decision = DecideApply(situation, kClaimant);
     EXPECT_EQ(decision.approach, c.want);
     EXPECT_EQ(decision.owner.empty(), c.want != Approach::kRefuse);
   }
