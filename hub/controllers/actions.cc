@@ -205,9 +205,9 @@ absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, cons
   if (snapshot.names->clusters.count(id) > 0) {
     return MakeError(Reason::kAlreadyExists, absl::StrCat("cluster ", id, " exists"));
   }
-  if (snapshot.tombstones.Find(unknown.uid) != nullptr) {
+  if (snapshot.tombstones.Find(unknown.uid) != nullptr || snapshot.sessions.Find(unknown.uid) != nullptr) {
     return MakeError(Reason::kClusterStateConflict,
-                     absl::StrCat("cluster ", id, ": orders of the forgotten record are still being dropped"));
+                     absl::StrCat("cluster ", id, ": what the forgotten record left is still being dropped"));
   }
   Cluster cluster;
   cluster.id = id;
@@ -221,6 +221,8 @@ absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, cons
   cluster.status.certificate_generation_seen = unknown.generation;
   ControlTxn txn;
   txn.Compare(ClusterKey(id), 0);
+  // No second record with its uid, under whatever id.
+  txn.Compare(ByUidKey(UidKind::kCluster, unknown.uid), 0);
   txn.Put(ClusterKey(id), EncodeRecord(cluster));
   txn.Put(ByUidKey(UidKind::kCluster, unknown.uid), EncodeText(id));
   auto retired = snapshot.retired.Find(unknown.uid);

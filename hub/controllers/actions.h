@@ -42,7 +42,7 @@ absl::StatusOr<ControlTxn> PlanForget(const FleetSnapshot& snapshot, const LiveT
                                       const Uuid& cluster, absl::Time now, std::vector<std::string>* left_behind);
 
 // `accept` of a cluster that this hub does not know: the record again, with the uid of the certificate. ALREADY_EXISTS when the id is
-// taken; CLUSTER_STATE_CONFLICT while tombstones of a forgotten one with that uid are left.
+// taken; CLUSTER_STATE_CONFLICT while tombstones or the session of a forgotten one with that uid are left.
 absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, const UnknownCluster& unknown,
                                              const std::string& id, const std::string& cluster_set, absl::Time now);
 

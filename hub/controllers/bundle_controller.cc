@@ -54,10 +54,8 @@ BundleStatus NextStatus(const Bundle& bundle, const PlacementResult& result, abs
   status.observed_generation = bundle.meta.generation;
   status.held_clusters = result.held;
   status.held_hash = result.held_hash;
-  if (result.confirm_used || result.held_hash != status.confirmed_hash) {
-    // A confirm stands for one list and one switch.
-    if (result.confirm_used || !result.held.empty()) status.confirmed_hash = Digest{};
-  }
+  // A confirm stands for one list and one switch. One that was overtaken must not meet the same list much later.
+  if (result.confirm_used || result.held_hash != status.confirmed_hash) status.confirmed_hash = Digest{};
   Condition placed;
   placed.type = "Placed";
   bool good = result.reason == Camel(Reason::kPlaced);
@@ -137,7 +135,8 @@ absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapsho
     entry.cluster = cluster;
     entry.cluster_id = id;
     entry.revision = revision;
-    entry.reason = plan.placement.reason;
+    // Why it was chosen; that others are held now is no reason to decide it anew.
+    if (entry.reason.empty()) entry.reason = plan.placement.reason;
     plan.entries[cluster] = std::move(entry);
   }
   plan.status = NextStatus(bundle->value, plan.placement, now);

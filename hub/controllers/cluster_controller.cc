@@ -70,10 +70,14 @@ absl::StatusOr<Outcome> ClusterController::DropForgotten(const FleetSnapshot& sn
   if (auto tombstones = snapshot.tombstones.Find(uid); tombstones != nullptr) {
     for (const auto& [bundle, tombstone] : *tombstones) {
       if (txn.writes() >= kControlWritesMax) break;
-      txn.Delete(TombstoneKey(uid, bundle));
+      std::string key = TombstoneKey(uid, bundle);
+      txn.Compare(key, tombstone.mod_revision);
+      txn.Delete(std::move(key));
     }
   }
   if (auto session = snapshot.sessions.Find(uid); session != nullptr) {
+    // Of an accepted one again it must stay, else epochs would fall.
+    txn.Compare(SessionKey(uid), session->mod_revision);
     txn.Delete(SessionKey(uid));
     txn.Delete(StatusKey(uid));
   }
