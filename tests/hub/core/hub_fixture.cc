@@ -32,7 +32,20 @@ EncryptionKeys Keys() { return *EncryptionKeys::Parse(absl::StrCat("1 ", std::st
 
 }  // namespace
 
-HubFixture::HubFixture(std::string image) {
+void StallingStore::TxnAsync(Txn txn, TxnCallback done) {
+  if (stalled_) {
+    waiting_.emplace_back(std::move(txn), std::move(done));
+    return;
+  }
+  store_->TxnAsync(std::move(txn), std::move(done));
+}
+
+void StallingStore::GoOn() {
+  stalled_ = false;
+  for (auto& [txn, done] : std::exchange(waiting_, {})) store_->TxnAsync(std::move(txn), std::move(done));
+}
+
+HubFixture::HubFixture(std::string image, bool load) {
   SqliteStoreOptions options;
   options.image = std::move(image);
   options.inline_mode = true;
@@ -46,7 +59,9 @@ HubFixture::HubFixture(std::string image) {
   record_options.version = "test";
   record_options.now = [this] { return executor.Now(); };
   record_options.make_uuid = NextUuid;
-  auto opened_records = RecordStore::Open(*std::move(opened), record_options);
+  auto wrapped = std::make_unique<StallingStore>(*std::move(opened));
+  stalling = wrapped.get();
+  auto opened_records = RecordStore::Open(std::move(wrapped), record_options);
   EXPECT_TRUE(opened_records.ok()) << opened_records.status();
   records = *std::move(opened_records);
   blobs = std::make_unique<BlobStore>(records.get(), Keys());
@@ -54,6 +69,10 @@ HubFixture::HubFixture(std::string image) {
   HubCoreOptions core_options;
   core_options.loop = core_options.reader = core_options.controllers = &executor;
   core = std::make_unique<HubCore>(records.get(), reader.get(), core_options);
+  if (load) Load();
+}
+
+void HubFixture::Load() {
   bool loaded = false;
   core->Start([&](absl::Status status) { loaded = status.ok(); });
   Run();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/runtime/executor.h"
@@ -17,6 +18,35 @@
 namespace nave {
 
 class HubFixture;
+
+// A store that can be made to answer no transaction for a while: they are carried out when it goes on.
+class StallingStore : public Store {
+ public:
+  explicit StallingStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+  void Stall() { stalled_ = true; }
+  void GoOn();
+
+  absl::StatusOr<KeyValue> Get(absl::string_view key) override { return store_->Get(key); }
+  absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after, size_t limit,
+                                  Revision at) override {
+    return store_->Range(prefix, after, limit, at);
+  }
+  void TxnAsync(Txn txn, TxnCallback done) override;
+  absl::StatusOr<TxnResult> Commit(Txn txn) override { return store_->Commit(std::move(txn)); }
+  std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after, WatchCallback on_batch) override {
+    return store_->Watch(prefix, after, std::move(on_batch));
+  }
+  absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) override { return store_->GrantLease(ttl); }
+  absl::Status KeepLease(LeaseId lease) override { return store_->KeepLease(lease); }
+  absl::Status RevokeLease(LeaseId lease) override { return store_->RevokeLease(lease); }
+  absl::Status Compact(Revision revision) override { return store_->Compact(revision); }
+  absl::StatusOr<Revision> Head() override { return store_->Head(); }
+
+ private:
+  const std::unique_ptr<Store> store_;
+  bool stalled_ = false;
+  std::vector<std::pair<Txn, TxnCallback>> waiting_;
+};
 
 // One agent's stream. Keeps what the hub wrote; writes complete when the executor runs.
 class TestAgent : public AgentStream, public std::enable_shared_from_this<TestAgent> {
@@ -60,12 +90,13 @@ class TestAgent : public AgentStream, public std::enable_shared_from_this<TestAg
 
 class HubFixture {
  public:
-  // `image`: the content of a store, as Image() gave it; empty: a new one.
-  explicit HubFixture(std::string image = "");
+  // `image`: the content of a store, as Image() gave it; empty: a new one. `load`: its index is loaded at once.
+  explicit HubFixture(std::string image = "", bool load = true);
   ~HubFixture();
 
   // Runs what is due, and `by` more of time.
   void Run(absl::Duration by = absl::ZeroDuration());
+  void Load();
   // The store as bytes.
   std::string Image();
 
@@ -87,6 +118,7 @@ class HubFixture {
 
   ManualExecutor executor{absl::FromUnixSeconds(1800000000)};
   SqliteStore* store = nullptr;
+  StallingStore* stalling = nullptr;
   std::unique_ptr<RecordStore> records;
   std::unique_ptr<BlobStore> blobs;
   std::unique_ptr<BlobReader> reader;
