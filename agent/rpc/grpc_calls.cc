@@ -77,11 +77,13 @@ void StreamCall::Start() {
   // The loop starts operations too, until End.
   AddHold();
   StartRead(&read_);
-  StartCall();
+  // Told later, as this runs on the loop; but before anything that the call brings.
   share_->Post([self = self_] {
     HubLinkListener* listener = self->share_->listener();
     if (!self->closed_ && listener != nullptr) listener->OnStreamUp(self->attempt_);
   });
+  // Last: the call may be over, and `self_` given up, at any moment from here on.
+  StartCall();
 }
 
 void StreamCall::Send(const AgentFrame& frame) {
