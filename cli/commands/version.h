@@ -1,3 +1,4 @@
+// navectl version.
 #ifndef NAVE_CLI_COMMANDS_VERSION_H_
 #define NAVE_CLI_COMMANDS_VERSION_H_
 
