@@ -85,7 +85,9 @@ class BundleWrite {
     std::vector<Manifest> files = after.spec.manifests;
     std::vector<std::string> warnings;
     bool same_files = record != nullptr && FilesKey(record->spec) == FilesKey(after.spec);
-    if (!same_files) {
+    if (same_files) {
+      files = record->spec.manifests;
+    } else {
       RETURN_IF_ERROR(Render(record, after.spec));
       files = rendered_->content->manifests;
       warnings = rendered_->content->warnings;
