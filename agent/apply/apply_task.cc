@@ -24,6 +24,12 @@ std::string ManagerOf(const KubeCause& cause) {
   return parts.size() >= 3 ? parts[1] : "another manager";
 }
 
+// The server names the version of an Update, and the subresource that it went through.
+bool IsPlainWrite(const KubeCause& cause) {
+  return absl::StrContains(cause.message, " using ") &&
+         !absl::StrContains(cause.message, " with subresource ");
+}
+
 // Our marks are never left to others.
 bool IsMark(const std::string& path) {
   return path == absl::StrCat(".metadata.labels.", kAssignmentLabel) ||
@@ -44,6 +50,8 @@ std::shared_ptr<ApplyTask> ApplyTask::Start(KubeClient& kube, ApplyJob job,
       new ApplyTask(kube, std::move(job), std::move(may_write), std::move(done)));
   const ApplyJob& j = task->job_;
   task->sent_ = BodyDigest(j.body);
+  task->previous_is_applied_ =
+      j.entry && !j.previous.is_null() && BodyDigest(j.previous) == j.entry->sent;
   task->LeaveOutAgain();
   const bool known = j.entry && !j.entry->uid.empty();
   if (!known || j.must_read || j.contested || j.handed_over) {
@@ -260,13 +268,16 @@ void ApplyTask::OnSent(KubeResult result) {
 }
 
 // Whether we applied this path before: a conflict about it is drift, not the claim of somebody else.
-bool ApplyTask::WasOurs(const std::string& path) const {
-  if (IsMark(path)) return true;
-  if (!job_.entry || job_.entry->sent.IsNone()) return false;
+bool ApplyTask::WasOurs(const KubeCause& cause) const {
+  if (IsMark(cause.field)) return true;
+  if (!job_.entry || approach_ == Approach::kAdopt) return false;
   const std::vector<std::string>& foreign = job_.entry->left_out;
-  if (std::find(foreign.begin(), foreign.end(), path) != foreign.end()) return false;
+  if (std::find(foreign.begin(), foreign.end(), cause.field) != foreign.end()) return false;
   if (job_.entry->sent == sent_) return true;
-  return !job_.previous.is_null() && FindPath(job_.previous, path).has_value();
+  if (previous_is_applied_) return FindPath(job_.previous, cause.field).has_value();
+  // Nobody remembers what was sent last (a restart between two versions, an answer that was lost). A plain write of an object that is ours is
+  // most likely an edit of what we wrote; who applies, or writes through a subresource, means to own the field.
+  return IsPlainWrite(cause);
 }
 
 void ApplyTask::OnFieldConflict(const KubeError& error) {
@@ -277,7 +288,7 @@ void ApplyTask::OnFieldConflict(const KubeError& error) {
   }
   std::vector<std::string> foreign;
   for (const KubeCause& cause : error.causes) {
-    if (WasOurs(cause.field)) continue;
+    if (WasOurs(cause)) continue;
     foreign.push_back(cause.field);
     absl::StrAppend(&conflict_, conflict_.empty() ? "" : ", ", ManagerOf(cause), ": ",
                     cause.field);

@@ -85,7 +85,7 @@ class ApplyTask : public std::enable_shared_from_this<ApplyTask> {
   void Send();
   void OnSent(KubeResult result);
   void OnFieldConflict(const KubeError& error);
-  bool WasOurs(const std::string& path) const;
+  bool WasOurs(const KubeCause& cause) const;
   bool IsAsWanted() const;
   void Succeed(KubeResult result);
   void Finish(ApplyOutcome outcome);
@@ -99,6 +99,7 @@ class ApplyTask : public std::enable_shared_from_this<ApplyTask> {
   std::function<bool()> may_write_;
   Done done_;
   Digest sent_;  // Of the whole body.
+  bool previous_is_applied_ = false;  // job_.previous is what the inventory says was sent last.
   Value live_;  // Null: absent or not read.
   bool read_ = false;
   Approach approach_ = Approach::kUpdate;

@@ -77,6 +77,7 @@ class Engine : public Reconciler {
   void SyncRecords(KeyRecord& k, const std::vector<ListedObject>& listed);
   void Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const ApplyItem& item,
               std::vector<ObjectKey>& intentions);
+  void FollowKeep(KeyRecord& k, ObjectRecord& r, const ObjectKey& object);
   void FollowApply(KeyRecord& k, ObjectRecord& r, const ObjectKey& object,
                    std::vector<ObjectKey>& intentions);
   void TakeOver(KeyRecord& k, ObjectRecord& r, const ObjectKey& object, const OtherKey& other,
@@ -108,6 +109,7 @@ class Engine : public Reconciler {
   bool IsBlockedByNamespace(KeyRecord& k, const ObjectKey& object, ObjectRecord& r);
   void OnApplied(const Uuid& key, const ObjectKey& object, uint64_t task, ApplyOutcome outcome);
   void TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, ApplyOutcome& outcome);
+  void DropOthers(const KeyRecord& k, const ObjectKey& object);
   void TakeUsedAsIs(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const Value& live);
   void TakeFailure(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, KubeError error);
   void TakeRefusal(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, ApplyOutcome& outcome);

@@ -190,9 +190,12 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
                     std::vector<ObjectKey>& intentions) {
   const ObjectKey& object = listed[item.index].key;
   ObjectRecord& r = *FindObject(k, object);
-  if (r.apply_task && (item.action == ApplyItem::Action::kWaitKind ||
-                       item.action == ApplyItem::Action::kTakeOver ||
-                       item.action == ApplyItem::Action::kOwnedByOther)) {
+  const bool waits = item.action == ApplyItem::Action::kWaitKind ||
+                     item.action == ApplyItem::Action::kTakeOver ||
+                     item.action == ApplyItem::Action::kOwnedByOther;
+  if (r.removal_task || (r.apply_task && waits)) {
+    // Planned again when the task has ended; a removal does not start its next write.
+    r.removing = false;
     r.rerun = true;
     return;
   }
@@ -210,18 +213,7 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
   r.contested = item.action == ApplyItem::Action::kContested;
   switch (item.action) {
     case ApplyItem::Action::kKeep:
-      if (r.applied || r.step == Step::kRunning || r.step == Step::kQueued) return;
-      if (r.step == Step::kDelayed) return;  // A heal or a wait is on its way.
-      r.applied = true;
-      r.failed = false;
-      r.step = Step::kIdle;
-      r.problem.clear();
-      r.message.clear();
-      if (!r.seen && !k.ledger.Find(object)->finished &&
-          observer_->IsSynced({object.group, object.kind})) {
-        r.must_read = true;
-        Queue(k, object, r);
-      }
+      FollowKeep(k, r, object);
       return;
     case ApplyItem::Action::kApply:
     case ApplyItem::Action::kContested:
@@ -269,6 +261,25 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
   }
 }
 
+void Engine::FollowKeep(KeyRecord& k, ObjectRecord& r, const ObjectKey& object) {
+  // A heal or a wait may be on its way.
+  if (r.applied || r.step == Step::kRunning || r.step == Step::kQueued || r.step == Step::kDelayed) {
+    return;
+  }
+  r.applied = true;
+  r.failed = false;
+  r.step = Step::kIdle;
+  r.problem.clear();
+  r.message.clear();
+  if (k.ledger.Find(object)->finished) return;
+  const bool went = r.seen && !r.present;
+  if (went || (!r.seen && observer_->IsSynced({object.group, object.kind}))) {
+    r.applied = !went;
+    r.must_read = true;
+    Queue(k, object, r);
+  }
+}
+
 void Engine::FollowApply(KeyRecord& k, ObjectRecord& r, const ObjectKey& object,
                          std::vector<ObjectKey>& intentions) {
   if (r.used_as_is && r.applied) return;
@@ -294,21 +305,26 @@ void Engine::FollowApply(KeyRecord& k, ObjectRecord& r, const ObjectKey& object,
   Block(r, Reason::kApplying, "");
 }
 
+// The key that has the object and does not want it keeps its entry until the marks are ours: whoever dies in between, the
+// object stays in the inventory of the key whose mark it bears.
 void Engine::TakeOver(KeyRecord& k, ObjectRecord& r, const ObjectKey& object,
                       const OtherKey& other, std::vector<ObjectKey>& intentions) {
   KeyRecord* from = FindKey(other.key);
   const InventoryEntry* entry = from == nullptr ? nullptr : from->ledger.Find(object);
-  if (entry == nullptr || r.step == Step::kRunning) return;
-  InventoryEntry moved = *entry;
-  moved.progress = InventoryEntry::Progress::kIntended;
-  moved.sent = Digest();
-  k.ledger.Put(std::move(moved));
-  r.handed_over = true;
-  r.must_read = true;
+  if (entry == nullptr) return;
+  r.handed_over = r.must_read = true;
   r.applied = r.used_as_is = false;
-  Unqueue(k, object, r);
-  intentions.push_back(object);
-  Block(r, Reason::kApplying, "");
+  if (k.ledger.Find(object) == nullptr) {
+    InventoryEntry moved = *entry;
+    moved.progress = InventoryEntry::Progress::kIntended;
+    moved.sent = Digest();
+    k.ledger.Put(std::move(moved));
+  }
+  if (r.step == Step::kDelayed && r.problem == Camel(Reason::kOwnedByOther)) {
+    CancelTimer(r.timer);
+    r.step = Step::kIdle;
+  }
+  FollowApply(k, r, object, intentions);
 }
 
 void Engine::WriteIntentions(KeyRecord& k, std::vector<ObjectKey> intentions) {
@@ -331,14 +347,6 @@ void Engine::OnIntended(const Uuid& key, const std::vector<ObjectKey>& intention
   for (const ObjectKey& object : intentions) {
     ObjectRecord* r = FindObject(*k, object);
     if (r == nullptr || r->index < 0) continue;
-    if (r->handed_over) {
-      // It is ours durably, so the one that had it lets go.
-      for (auto& [other, record] : keys_) {
-        if (other == key || record->ledger.Find(object) == nullptr) continue;
-        DropEntry(*record, object);
-        MaybeFlush(*record);
-      }
-    }
     if (r->step == Step::kBlocked && r->problem == Camel(Reason::kApplying)) Queue(*k, object, *r);
   }
 }

@@ -105,6 +105,11 @@ void Engine::FollowRemovals(KeyRecord& k, const std::vector<RemoveItem>& items, 
       continue;
     }
     if (gate != RemovalGate::kGo || r.removing) continue;
+    if (r.removal_task) {
+      // It had to stop, and may go on.
+      r.removing = true;
+      continue;
+    }
     Unqueue(k, item.key, r);
     CancelTimer(r.timer);
     r.step = Step::kIdle;

@@ -254,6 +254,7 @@ static bool ChangedAfter(const std::vector<std::string>& seen, const std::string
 void Engine::TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
                          ApplyOutcome& outcome) {
   const std::string version = outcome.entry.resource_version;
+  if (r.handed_over) DropOthers(k, object);
   r.applied = outcome.entry.sent == r.body;
   r.exists = r.seen = r.present = true;
   r.handed_over = r.contested = r.used_as_is = r.failed = false;
@@ -279,6 +280,15 @@ void Engine::TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
   if (ChangedAfter(std::exchange(r.seen_while_running, {}), version)) {
     r.must_read = true;
     Queue(k, object, r);
+  }
+}
+
+// The object bears the marks of `k`: the keys that had it and do not want it let go.
+void Engine::DropOthers(const KeyRecord& k, const ObjectKey& object) {
+  for (auto& [key, other] : keys_) {
+    if (key == k.key || other->ledger.Find(object) == nullptr || Lists(*other, object)) continue;
+    DropEntry(*other, object);
+    MaybeFlush(*other);
   }
 }
 
@@ -333,7 +343,9 @@ void Engine::TakeRefusal(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
     const Assignment* assignment = owner ? FindAssignment(*owner) : nullptr;
     if (assignment != nullptr) r.message = assignment->name;
   }
-  if (other) r.message = absl::StrCat("owned by ", r.message);
+  if (other) {
+    r.message = absl::StrCat("owned by ", r.message);
+  }
   if (IsNamespace(object)) WakeNamespace(object.name);
   Delay(k, object, r, RetryDelay(kRefusedMin, kRefusedMax, r.failures++, random_.Uniform()));
 }

@@ -299,6 +299,7 @@ FleetChanges SnapshotBuilder::Everything() const {
   building_.sessions.ForEach([&](const Uuid& uid, const Versioned<SessionRecord>&) { changes.clusters.insert(uid); });
   building_.tombstones.ForEach([&](const Uuid& uid, const TombstonesOfCluster&) { changes.clusters.insert(uid); });
   building_.retired.ForEach([&](const Uuid& uid, const Versioned<RetiredRecord>&) { changes.clusters.insert(uid); });
+  building_.assigned.ForEach([&](const Uuid& uid, const std::set<Uuid>&) { changes.clusters.insert(uid); });
   building_.bundles.ForEach([&](const Uuid& uid, const Versioned<Bundle>&) { changes.bundles.insert(uid); });
   building_.decisions.ForEach([&](const Uuid& uid, const Decision&) { changes.bundles.insert(uid); });
   return changes;

@@ -26,11 +26,12 @@ namespace nave {
 
 class World : public ControlStore {
  public:
-  World() {
+  // `watch_log_bytes` 0: watches read the history, and notice its compaction.
+  explicit World(size_t watch_log_bytes = size_t{16} << 20) {
     RecordStoreOptions options;
     options.hub_id = "hub";
     options.now = [this] { return now; };
-    records = RecordStore::Open(MemoryStore(), options).value();
+    records = RecordStore::Open(MemoryStore("", true, watch_log_bytes), options).value();
     Put(ProjectKey("p"), Project{"p", {}, {"default"}, 0});
   }
 

@@ -12,11 +12,13 @@
 namespace nave {
 
 // In memory, everything in the caller's thread, all history kept.
-inline std::unique_ptr<SqliteStore> MemoryStore(std::string image = "", bool inline_mode = true) {
+inline std::unique_ptr<SqliteStore> MemoryStore(std::string image = "", bool inline_mode = true,
+                                                size_t watch_log_bytes = size_t{16} << 20) {
   SqliteStoreOptions options;
   options.inline_mode = inline_mode;
   options.image = std::move(image);
   options.history_revisions = 0;
+  options.watch_log_bytes = watch_log_bytes;
   return OpenSqliteStore(std::move(options)).value();
 }
 
