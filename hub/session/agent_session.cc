@@ -73,7 +73,8 @@ void AgentSession::AnswerKeySet(const KeySet& keys, const FleetSnapshot& snapsho
     }
     if (!is_desired) continue;
     Sent& sent = sent_[entry.key];
-    sent.held = true;
+    // One that is not Present may be forgotten before the answer arrives, and then needs its name.
+    sent.held = entry.state == KeyState::kPresent;
     sent.held_digest = entry.digest;
     // A key in another state than Present needs the upsert even with equal content.
     if (entry.state == KeyState::kPresent) {

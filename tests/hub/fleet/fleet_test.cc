@@ -1,4 +1,5 @@
-// The index that follows the store's watch is the one that a fresh load gives, and says of every change whom it touches.
+// The index that follows the store's watch is the one that a fresh load gives, and it says of every change whom it
+// touches.
 #include "hub/fleet/fleet.h"
 
 #include <gmock/gmock.h>
