@@ -24,6 +24,7 @@ Engine::~Engine() { Stop(); }
 void Engine::Start(StatusCallback on_status) {
   on_status_ = std::move(on_status);
   running_ = true;
+  started_ = Now();
   alive_ = std::make_shared<bool>(true);
   const AgentState& state = options_.store->state();
   hold_ = !state.hold_reason.empty();

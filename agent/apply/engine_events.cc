@@ -75,7 +75,7 @@ void Engine::OnTrouble(const GroupKind& kind, const KubeError& error) {
 
 void Engine::Look(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const Value& live) {
   if (r.apply_task) {
-    r.seen_while_running.push_back(live.StringAt("metadata", "resourceVersion"));
+    r.seen_while_running = live.StringAt("metadata", "resourceVersion");
     return;
   }
   const InventoryEntry* entry = k.ledger.Find(object);
@@ -92,7 +92,11 @@ void Engine::Look(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const 
       MaybeFlush(k);
     }
   }
-  if (!r.removing && r.index >= 0 && r.applied) LookForDrift(k, object, r, live);
+  if (!r.removing && r.index >= 0 && r.applied) {
+    LookForDrift(k, object, r, live);
+  } else {
+    r.unchecked = true;
+  }
 }
 
 Baseline Engine::BaselineFrom(const InventoryEntry& entry) const {
@@ -125,7 +129,6 @@ void Engine::LookForDrift(KeyRecord& k, const ObjectKey& object, ObjectRecord& r
       return;
     }
     case Change::kReplaced:
-      r.must_read = true;
       r.present = false;
       Heal(k, object, r);
       return;
@@ -142,6 +145,8 @@ void Engine::LookForDrift(KeyRecord& k, const ObjectKey& object, ObjectRecord& r
 
 void Engine::Heal(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) {
   r.applied = false;
+  // What was seen may be older than what was applied last: no write before a look.
+  r.must_read = true;
   const absl::Duration wait = r.budget.Take(Now());
   if (wait == absl::ZeroDuration()) {
     r.problem.clear();
@@ -157,7 +162,7 @@ void Engine::Heal(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) {
 
 void Engine::SeenAbsent(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) {
   if (r.apply_task) {
-    r.seen_while_running.emplace_back();
+    r.seen_while_running = "";
     return;
   }
   r.seen = true;

@@ -126,6 +126,7 @@ class Engine : public Reconciler {
   bool MayRemove(const Uuid& key, const ObjectKey& object);
   bool IsLeaving(const ObjectKey& object);
   void OnRemoved(const Uuid& key, const ObjectKey& object, uint64_t task, RemovalOutcome outcome);
+  void TakeGone(KeyRecord& k, const ObjectKey& object, ObjectRecord& r);
   void TakeLeaving(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, std::string detail);
   void DropEntry(KeyRecord& k, const ObjectKey& object);
   void Retain(KeyRecord& k, const ObjectKey& object, std::string detail);
@@ -154,6 +155,7 @@ class Engine : public Reconciler {
   ReconcilerOptions options_;
   StatusCallback on_status_;
   bool running_ = false;
+  absl::Time started_ = absl::InfinitePast();
   bool hold_ = false;
   SplitMix random_;
   std::string manager_;

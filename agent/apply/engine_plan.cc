@@ -137,7 +137,10 @@ void Engine::SyncRecords(KeyRecord& k, const std::vector<ListedObject>& listed) 
     }
   }
   for (const auto& [object, entry] : k.ledger.View()) {
-    k.objects[object].stage = StageOf(object);
+    ObjectRecord& r = k.objects[object];
+    r.stage = StageOf(object);
+    // The one before us may have sent it and died.
+    if (!k.planned && entry.uid.empty()) r.in_doubt_until = started_ + kInDoubt;
   }
   std::vector<ObjectKey> stale;
   for (const auto& [object, r] : k.objects) {
@@ -273,7 +276,7 @@ void Engine::FollowKeep(KeyRecord& k, ObjectRecord& r, const ObjectKey& object) 
   r.message.clear();
   if (k.ledger.Find(object)->finished) return;
   const bool went = r.seen && !r.present;
-  if (went || (!r.seen && observer_->IsSynced({object.group, object.kind}))) {
+  if (went || r.unchecked || (!r.seen && observer_->IsSynced({object.group, object.kind}))) {
     r.applied = !went;
     r.must_read = true;
     Queue(k, object, r);

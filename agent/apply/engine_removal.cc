@@ -259,6 +259,8 @@ void Engine::OnRemoved(const Uuid& key, const ObjectKey& object, uint64_t task,
   const bool again = std::exchange(r.rerun, false);
   switch (outcome.kind) {
     case RemovalOutcome::Kind::kGone:
+      TakeGone(*k, object, r);
+      break;
     case RemovalOutcome::Kind::kReleased:
     case RemovalOutcome::Kind::kForgotten:
       DropEntry(*k, object);
@@ -298,6 +300,17 @@ void Engine::OnRemoved(const Uuid& key, const ObjectKey& object, uint64_t task,
   }
   if (again) WantPlan(*k);
   AfterTask(*k);
+}
+
+void Engine::TakeGone(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) {
+  const InventoryEntry* entry = k.ledger.Find(object);
+  if (r.removing && entry != nullptr && entry->uid.empty() && Now() < r.in_doubt_until) {
+    r.problem = Word(Reason::kRemoving);
+    r.message = "its creation may still be on the way";
+    Delay(k, object, r, r.in_doubt_until - Now());
+    return;
+  }
+  DropEntry(k, object);
 }
 
 void Engine::TakeLeaving(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,

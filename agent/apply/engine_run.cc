@@ -172,7 +172,7 @@ bool Engine::StartApply(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) 
   job.retry_left_out = std::exchange(r.retry_left_out, false);
   r.step = Step::kRunning;
   r.rerun = false;
-  r.seen_while_running.clear();
+  r.seen_while_running.reset();
   r.task = next_task_++;
   ++k.applying[static_cast<size_t>(r.stage)];
   ++tasks_;
@@ -242,22 +242,14 @@ void Engine::OnApplied(const Uuid& key, const ObjectKey& object, uint64_t task,
   AfterTask(*k);
 }
 
-// Whether an event that came while the task ran tells of something after what the task was answered.
-static bool ChangedAfter(const std::vector<std::string>& seen, const std::string& answered) {
-  if (seen.empty()) return false;
-  // An empty one stands for a disappearance.
-  if (seen.back().empty()) return true;
-  return seen.back() != answered &&
-         std::find(seen.begin(), seen.end(), answered) != seen.end();
-}
-
 void Engine::TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
                          ApplyOutcome& outcome) {
   const std::string version = outcome.entry.resource_version;
+  const std::optional<std::string> seen = std::exchange(r.seen_while_running, std::nullopt);
   if (r.handed_over) DropOthers(k, object);
   r.applied = outcome.entry.sent == r.body;
   r.exists = r.seen = r.present = true;
-  r.handed_over = r.contested = r.used_as_is = r.failed = false;
+  r.handed_over = r.contested = r.used_as_is = r.failed = r.unchecked = false;
   r.failures = 0;
   r.baseline = TakeBaseline(outcome.live, manager_);
   k.ledger.Put(std::move(outcome.entry));
@@ -277,7 +269,8 @@ void Engine::TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
   }
   LookAtHealth(k, object, r, outcome.live);
   if (IsNamespace(object)) WakeNamespace(object.name);
-  if (ChangedAfter(std::exchange(r.seen_while_running, {}), version)) {
+  if (seen && *seen != version) {
+    // Something was seen while the task ran, and nobody knows whether before or after what was answered.
     r.must_read = true;
     Queue(k, object, r);
   }
@@ -312,8 +305,11 @@ void Engine::TakeFailure(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
   r.problem = Word(advice.reason);
   r.message = std::move(error.message);
   if (advice.rediscover) catalog_->Refresh();
-  // A write whose answer was lost may have happened.
-  r.must_read |= error.error_class == KubeErrorClass::kUnreachable;
+  if (error.error_class == KubeErrorClass::kUnreachable) {
+    // A write whose answer was lost may have happened, or may happen yet.
+    r.must_read = true;
+    r.in_doubt_until = Now() + kInDoubt;
+  }
   if (error.error_class == KubeErrorClass::kNamespaceMissing ||
       error.error_class == KubeErrorClass::kNamespaceTerminating) {
     // A namespace that was there is not any more; nobody watches one that is not ours.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@
 #include "common/runtime/executor.h"
 
 namespace nave {
+
+// For how long an API server may still carry out a request of a connection that was lost.
+inline constexpr absl::Duration kInDoubt = absl::Seconds(60);
 
 inline std::string Word(Reason reason) { return std::string(Camel(reason)); }
 
@@ -64,6 +68,8 @@ struct ObjectRecord {
   std::string problem;  // CamelCase; empty: none.
   std::string message;
   absl::Time removal_sent = absl::InfinitePast();
+  // Until then a creation that was sent may still happen.
+  absl::Time in_doubt_until = absl::InfinitePast();
   absl::Time check_failed = absl::InfinitePast();
   std::shared_ptr<ApplyTask> apply_task;
   std::shared_ptr<RemovalTask> removal_task;
@@ -71,12 +77,13 @@ struct ObjectRecord {
   // --- What is seen.
   bool seen = false;  // Its presence or absence is known.
   bool present = false;
+  bool unchecked = false;  // A state of it was seen and not compared with what is asked.
   Baseline baseline;
   HealthTrack health;
   TimerId recheck = 0;
   HealBudget budget;
-  // resourceVersions that came while a task ran; an empty one: it went.
-  std::vector<std::string> seen_while_running;
+  // The last resourceVersion that came while a task ran; an empty one: it went.
+  std::optional<std::string> seen_while_running;
 
   // --- What was last reported, to know since when.
   Health reported_health = Health::kUnknown;

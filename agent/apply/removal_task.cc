@@ -91,10 +91,8 @@ void RemovalTask::OnRead(KubeResult result) {
     return;
   }
   live_ = std::move(result.object);
-  if (sent_) {
-    const bool gone = job_.entry.uid != live_.StringAt("metadata", "uid");
-    Finish(gone ? RemovalOutcome::Kind::kGone : RemovalOutcome::Kind::kWaiting,
-           gone ? "" : DescribeTerminating(live_));
+  if (sent_ && job_.entry.uid == live_.StringAt("metadata", "uid")) {
+    Finish(RemovalOutcome::Kind::kWaiting, DescribeTerminating(live_));
     return;
   }
   Act();

@@ -47,10 +47,10 @@ OwnershipDecision DecideApply(const ApplySituation& situation, const Claimant& c
 Removal DecideRemoval(const Value* live, const InventoryEntry& entry, Propagation propagation,
                       const Claimant& claimant) {
   if (live == nullptr || live->is_null()) return Removal::kGone;
-  // The object that was deleted is gone for good when another one has its place.
-  if (!entry.uid.empty() && entry.uid != live->StringAt("metadata", "uid")) return Removal::kGone;
   if (ClassifyOwner(ReadOwner(*live), claimant.who, claimant.bundle) != Ownership::kOurs) {
-    return Removal::kForget;
+    // The object that we owned is gone for good when another one has its place.
+    const bool replaced = !entry.uid.empty() && entry.uid != live->StringAt("metadata", "uid");
+    return replaced ? Removal::kGone : Removal::kForget;
   }
   if (propagation == Propagation::kOrphan ||
       IsProtectedNamespace(entry.key, claimant.agent_namespace)) {

@@ -1,8 +1,11 @@
 // Orders, people, faults and deaths at random; afterwards the spoke is what was ordered last, and what is not ours was never
 // touched. NAVE_SIM_SEED runs one seed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -212,14 +215,39 @@ class Random : public Spoke {
     }
     std::set<std::string> there;
     for (const auto& [name, versions] : Owned()) there.insert(name);
-    EXPECT_EQ(there, wanted);
+    std::vector<std::string> missing, left;
+    std::set_difference(wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(missing));
+    std::set_difference(there.begin(), there.end(), wanted.begin(), wanted.end(), std::back_inserter(left));
+    EXPECT_THAT(missing, testing::IsEmpty());
+    EXPECT_THAT(left, testing::IsEmpty()) << (left.empty() ? "" : History(left.front()));
     // And it is at rest.
     const size_t writes = Writes();
     const size_t inventory_writes = store_.inventory_writes;
     RestartAgent();
     Run(absl::Minutes(5));
-    EXPECT_EQ(Writes(), writes);
+    EXPECT_EQ(Writes(), writes) << LastWrites();
     EXPECT_EQ(store_.inventory_writes, inventory_writes);
+  }
+
+  // Who wrote an object of Owned() and when.
+  std::string History(const std::string& object) {
+    std::string text;
+    for (const kubesim::AuditRecord& record : sim_.audit()) {
+      if (absl::StrCat(record.resource, " ", record.ns, "/", record.name) != object) continue;
+      absl::StrAppend(&text, absl::FormatTime("%H:%M:%E3S ", record.time, absl::UTCTimeZone()),
+                      record.user == kAgentUser ? "agent " : "person ", record.verb, " ", record.code, "\n");
+    }
+    return text;
+  }
+
+  std::string LastWrites() {
+    std::string text;
+    for (const kubesim::AuditRecord& record : sim_.audit()) {
+      if (record.user == kAgentUser && executor_.Now() - record.time < absl::Minutes(5)) {
+        absl::StrAppend(&text, record.verb, " ", record.resource, " ", record.ns, "/", record.name, " ", record.code, "\n");
+      }
+    }
+    return text;
   }
 
   SplitMix random_{1};

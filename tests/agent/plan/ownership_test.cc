@@ -119,7 +119,8 @@ TEST(DecideRemovalTest, Table) {
   const Case cases[] = {
       {.name = "ours", .want = Removal::kDelete},
       {.name = "gone", .absent = true, .want = Removal::kGone},
-      {.name = "another_uid_has_its_place", .entry_uid = "old", .want = Removal::kGone},
+      {.name = "another_uid_has_its_place", .mark = Mark::kNone, .entry_uid = "old", .want = Removal::kGone},
+      {.name = "made_again_by_us_just_before_a_restart", .entry_uid = "old", .want = Removal::kDelete},
       {.name = "intended_only_but_marked", .entry_uid = "", .want = Removal::kDelete},
       {.name = "intended_only_and_not_marked", .mark = Mark::kNone, .entry_uid = "",
        .want = Removal::kForget},
