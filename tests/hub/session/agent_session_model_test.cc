@@ -106,130 +106,147 @@ class ModelAgent {
   std::set<Uuid> known;
 };
 
-TEST(AgentSessionModelTest, AgentsConvergeOnWhatIsDesiredWhateverIsLost) {
+struct Counts {
   size_t batches = 0, key_sets = 0, rejected = 0, removed = 0, matched = 0;
+};
+
+// One cluster, its agent, and what happens to them by a seed.
+class SessionRun {
+ public:
+  SessionRun(uint32_t seed, Counts* counts) : random_(seed), counts_(counts) {
+    maker_.AddCluster(1);
+    for (uint16_t n = 1; n <= 4; ++n) maker_.AddBundle(n, 4);
+    Dial();
+  }
+
+  void Step() {
+    uint16_t bundle = static_cast<uint16_t>(1 + random_() % 4);
+    switch (random_() % 8) {
+      case 0:
+      case 1: Decide(bundle); break;
+      case 2: OrderAway(bundle); break;
+      case 3: FinishRemoval(bundle); break;
+      case 4:
+        if (random_() % 3 == 0) Dial();
+        break;
+      case 5:
+        if (random_() % 4 == 0) {
+          agent_.Restart();
+          Dial();
+        }
+        break;
+      case 6: Deliver(); break;
+      case 7: Settle(20); break;
+    }
+    session_->MarkDirty();
+  }
+
+  // With rejections forgotten: what is desired is held, and nothing else is.
+  void CheckEnd() {
+    Settle(20);
+    agent_.Restart();
+    Dial();
+    EXPECT_TRUE(Settle(50)) << "hub and agent go on for ever";
+    DesiredSet desired = ComputeDesired(*maker_.Snapshot(), ClusterUid(1));
+    EXPECT_EQ(agent_.Root(), RootOf(desired));
+    for (const auto& [uid, key] : agent_.keys) {
+      bool is_desired = desired.assignments.count(uid) > 0, is_ordered_away = desired.tombstones.count(uid) > 0;
+      // It may have refused the only version that it was ever sent.
+      EXPECT_TRUE(key.state == KeyState::kPresent ? is_desired : !is_desired || key.rejected.has_value());
+      EXPECT_EQ(key.state == KeyState::kRemoving, is_ordered_away) << "a removal that nobody orders";
+    }
+  }
+
+ private:
+  void Dial() {
+    Hello hello;
+    hello.root = agent_.Root();
+    session_.emplace(ClusterUid(1), 1, hello, *maker_.Snapshot(), true, std::nullopt, SessionOptions{},
+                     absl::UnixEpoch());
+  }
+  void Decide(uint16_t bundle) {
+    maker_.Decide(bundle, {1}, 1 + random_() % 4);
+    ++heads_[bundle];
+    decided_[bundle] = true;
+  }
+  void OrderAway(uint16_t bundle) {
+    if (!std::exchange(decided_[bundle], false)) return;
+    maker_.AddTombstone(1, bundle, ++heads_[bundle]);
+    maker_.Decide(bundle, {});
+  }
+  // The agent has removed what it was ordered to; the hub drops the order, and the agent forgets the key.
+  void FinishRemoval(uint16_t bundle) {
+    auto key = agent_.keys.find(BundleUid(bundle));
+    auto tombstones = maker_.Snapshot()->tombstones.Find(ClusterUid(1));
+    if (key == agent_.keys.end() || key->second.state != KeyState::kRemoving || tombstones == nullptr) return;
+    auto tombstone = tombstones->find(BundleUid(bundle));
+    if (tombstone == tombstones->end() || tombstone->second.mod_revision > key->second.revision) return;
+    maker_.Put(change::NoTombstone{ClusterUid(1), BundleUid(bundle)});
+    agent_.keys.erase(key);
+    agent_.known.erase(BundleUid(bundle));
+    ++counts_->removed;
+  }
+  void Ask() {
+    ++counts_->key_sets;
+    session_->OnKeySet(agent_.MakeKeySet(), *maker_.Snapshot());
+  }
+  // One frame from the hub to the agent; answers whether there was one.
+  bool Deliver() {
+    std::optional<HubFrame> frame = session_->TakeOutbound(*maker_.Snapshot(), &content_);
+    if (!frame.has_value()) return false;
+    if (auto* welcome = std::get_if<Welcome>(&frame->body)) {
+      counts_->matched += welcome->set_matches;
+      if (welcome->set_matches) {
+        agent_.LeaveRemovalsAlone();
+      } else {
+        Ask();
+      }
+    } else if (auto* batch = std::get_if<DesiredBatch>(&frame->body)) {
+      ++counts_->batches;
+      EXPECT_TRUE(batch->last);
+      std::optional<DesiredAck> ack = agent_.Take(*batch, &random_);
+      if (!ack.has_value()) {
+        Ask();
+      } else {
+        counts_->rejected += ack->rejected.size();
+        session_->OnAck(*ack);
+      }
+    }
+    return true;
+  }
+  // Frames until there is none, but no more than `most`; answers whether there is none.
+  bool Settle(int most) {
+    session_->MarkDirty();
+    for (int i = 0; i < most; ++i) {
+      if (!Deliver()) return true;
+    }
+    return false;
+  }
+
+  std::mt19937 random_;
+  Counts* const counts_;
+  FleetMaker maker_;
+  std::map<uint16_t, uint64_t> heads_;
+  std::map<uint16_t, bool> decided_;
+  ModelAgent agent_;
+  NoContent content_;
+  std::optional<AgentSession> session_;
+};
+
+TEST(AgentSessionModelTest, AgentsConvergeOnWhatIsDesiredWhateverIsLost) {
+  Counts counts;
   for (uint32_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
-    FleetMaker maker;
-    maker.AddCluster(1);
-    for (uint16_t n = 1; n <= 4; ++n) maker.AddBundle(n, 4);
-    std::map<uint16_t, uint64_t> heads;
-    std::map<uint16_t, bool> decided;
-    ModelAgent agent;
-    NoContent content;
-    std::optional<AgentSession> session;
-    std::vector<DesiredBatch> parts;
-    bool restless = true;
-    // Moves frames from the hub to the agent; answers whether there was one.
-    auto deliver = [&] {
-      std::optional<HubFrame> frame = session->TakeOutbound(*maker.Snapshot(), &content);
-      if (!frame.has_value()) return false;
-      auto ask = [&] {
-        ++key_sets;
-        session->OnKeySet(agent.MakeKeySet(), *maker.Snapshot());
-      };
-      if (auto* welcome = std::get_if<Welcome>(&frame->body)) {
-        matched += welcome->set_matches;
-        if (welcome->set_matches) {
-          agent.LeaveRemovalsAlone();
-        } else {
-          ask();
-        }
-      } else if (auto* batch = std::get_if<DesiredBatch>(&frame->body)) {
-        ++batches;
-        EXPECT_TRUE(batch->last);
-        std::optional<DesiredAck> ack = agent.Take(*batch, &random);
-        if (!ack.has_value()) {
-          ask();
-        } else {
-          rejected += ack->rejected.size();
-          session->OnAck(*ack);
-        }
-      }
-      return true;
-    };
-    auto dial = [&] {
-      Hello hello;
-      hello.root = agent.Root();
-      session.emplace(ClusterUid(1), 1, hello, *maker.Snapshot(), true, std::nullopt, SessionOptions{},
-                      absl::UnixEpoch());
-    };
-    dial();
-    for (int step = 0; step < 60 || restless; ++step) {
-      if (step >= 60) restless = false;
-      uint16_t bundle = static_cast<uint16_t>(1 + random() % 4);
-      switch (restless ? random() % 8 : 7) {
-        case 0:
-        case 1:
-          maker.Decide(bundle, {1}, 1 + random() % 4);
-          ++heads[bundle];
-          decided[bundle] = true;
-          break;
-        case 2:
-          if (!decided[bundle]) break;
-          maker.AddTombstone(1, bundle, heads[bundle] + 1);
-          maker.Decide(bundle, {});
-          ++heads[bundle];
-          decided[bundle] = false;
-          break;
-        case 3: {
-          // The agent has removed what it was ordered to; the hub drops the order, and the agent forgets the key.
-          auto key = agent.keys.find(BundleUid(bundle));
-          auto tombstones = maker.Snapshot()->tombstones.Find(ClusterUid(1));
-          if (key == agent.keys.end() || key->second.state != KeyState::kRemoving || tombstones == nullptr) break;
-          auto tombstone = tombstones->find(BundleUid(bundle));
-          if (tombstone == tombstones->end() || tombstone->second.mod_revision > key->second.revision) break;
-          maker.Put(change::NoTombstone{ClusterUid(1), BundleUid(bundle)});
-          agent.keys.erase(key);
-          agent.known.erase(BundleUid(bundle));
-          ++removed;
-          break;
-        }
-        case 4:
-          if (random() % 3 == 0) dial();
-          break;
-        case 5:
-          if (random() % 4 == 0) {
-            agent.Restart();
-            dial();
-          }
-          break;
-        case 6: deliver(); break;
-        case 7:
-          session->MarkDirty();
-          for (int i = 0; i < 20 && deliver(); ++i) {
-          }
-          break;
-      }
-      session->MarkDirty();
-    }
-    // Rejections are over: what is desired is held, and nothing else is.
-    agent.Restart();
-    dial();
-    bool quiet = false;
-    for (int i = 0; i < 50 && !quiet; ++i) quiet = !deliver();
-    EXPECT_TRUE(quiet) << "hub and agent go on for ever";
-    DesiredSet desired = ComputeDesired(*maker.Snapshot(), ClusterUid(1));
-    EXPECT_EQ(agent.Root(), RootOf(desired));
-    for (const auto& [uid, key] : agent.keys) {
-      if (key.state == KeyState::kPresent) {
-        EXPECT_EQ(desired.assignments.count(uid), 1u);
-      }
-      if (key.state == KeyState::kRemoving) {
-        EXPECT_EQ(desired.tombstones.count(uid), 1u) << "a removal that nobody orders";
-      }
-      if (desired.tombstones.count(uid) > 0) {
-        EXPECT_EQ(key.state, KeyState::kRemoving);
-      }
-    }
+    SessionRun run(seed, &counts);
+    for (int step = 0; step < 60; ++step) run.Step();
+    run.CheckEnd();
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(batches, 6000u);
-  EXPECT_GT(key_sets, 1500u);
-  EXPECT_GT(rejected, 900u);
-  EXPECT_GT(removed, 300u);
-  EXPECT_GT(matched, 300u);
+  EXPECT_GT(counts.batches, 6000u);
+  EXPECT_GT(counts.key_sets, 1500u);
+  EXPECT_GT(counts.rejected, 900u);
+  EXPECT_GT(counts.removed, 300u);
+  EXPECT_GT(counts.matched, 300u);
 }
 
 }  // namespace
