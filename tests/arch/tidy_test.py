@@ -18,7 +18,6 @@ FUNCTION_LINES_KNOWN = {
     "agent/apply/engine_plan.cc": 81,
     "agent/apply/engine_status.cc": 72,
     "tests/hub/controllers/bundle_controller_test.cc": 98,
-    "tests/hub/session/agent_session_model_test.cc": 125,
     "tests/kubesim/defaults.cc": 74,
     "tests/kubesim/schema_table.cc": 179,
 }
