@@ -61,7 +61,7 @@ struct Leaver {
   std::string reason;
   // The record is gone: no tombstone is written, nobody could carry it out.
   bool forgotten = false;
-  // A person named this very removal (remove, delete, changed names, confirm).
+  // A person named this very removal (remove, delete, confirm). Changed names let it pass the guard of shrinks only.
   bool ordered = false;
   bool operator==(const Leaver&) const = default;
 };
