@@ -1,6 +1,7 @@
 // The client against a real server over TLS on loopback, good and bad.
 #include "common/http2/client.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -176,6 +177,125 @@ TEST(Http2Client, GetsAndPosts) {
   post.body = "hello";
   EXPECT_EQ(caller.Fetch(post).body, "hello");
   EXPECT_EQ(caller.Stats().connections_opened, 1);
+}
+
+TEST(Http2Client, AServerThatFallsSilentIsNoticedByPing) {
+  // Streams that wait for data, as watches do, and nothing arrives any more: no FIN, no RST.
+  const auto server = StartTestServer({}, [](const TestRequest&, std::shared_ptr<TestServer::Reply> reply) {
+    reply->Begin(200, {});
+    reply->Chunk("first");
+  });
+  Http2Options options = server->ClientOptions();
+  options.ping_after = absl::Milliseconds(100);
+  options.ping_timeout = absl::Milliseconds(300);
+  Caller caller(options);
+  const int watch = caller.Start(Http2Request());
+  ASSERT_TRUE(caller.WaitForBody(watch, 5));
+  // As long as it answers PINGs, silence is no end.
+  ASSERT_TRUE(Eventually([&] { return server->pings_received() > 2; }));
+  server->Freeze();
+  const Caller::Result result = caller.Wait(watch);
+  EXPECT_EQ(result.end.failure, Http2Failure::kLost);
+  EXPECT_THAT(result.end.message, HasSubstr("127.0.0.1"));
+}
+
+TEST(Http2Client, ALostConnectionIsMadeAnew) {
+  const auto server = StartTestServer({}, Echo());
+  Caller caller(server->ClientOptions());
+  ASSERT_TRUE(caller.Get("/a").end.ok());
+  server->CloseConnections();
+  ASSERT_TRUE(Eventually([&] { return server->connections_open() == 0; }));
+  EXPECT_TRUE(Eventually([&] { return caller.Get("/b").end.ok(); }));
+  EXPECT_EQ(server->connections_accepted(), 2);
+}
+
+TEST(Http2Client, WhatAServerOnItsWayOutDidNotTakeIsSentAgain) {
+  std::atomic<int> seen = 0;
+  const auto server = StartTestServer({}, [&](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
+    ++seen;
+    reply->Send(200, {}, absl::StrCat(request.connection));
+  });
+  Caller caller(server->ClientOptions());
+  ASSERT_EQ(caller.Get("/").body, "0");
+  server->GoAway(0, -1, 0);
+  EXPECT_TRUE(Eventually([&] {
+    const Caller::Result result = caller.Get("/");
+    return result.end.ok() && result.body == "1";
+  }));
+}
+
+TEST(Http2Client, AStreamThatWantsToLeavesWithTheServer) {
+  const auto server = StartTestServer(
+      {}, [](const TestRequest&, std::shared_ptr<TestServer::Reply> reply) { reply->Begin(200, {}); });
+  Caller caller(server->ClientOptions());
+  Http2Request watch;
+  watch.leave_on_goaway = true;
+  const int id = caller.Start(watch);
+  ASSERT_TRUE(Eventually([&] { return server->streams_open() == 1; }));
+  server->GoAway(0, -1, 0);
+  EXPECT_EQ(caller.Wait(id).end.failure, Http2Failure::kGoingAway);
+}
+
+TEST(Http2Client, MoreRequestsThanTheServersStreamsWaitTheirTurn) {
+  TestServer::Options options;
+  options.max_concurrent_streams = 12;
+  const auto server = StartTestServer(options, Echo());
+  Caller caller(server->ClientOptions());
+  std::vector<int> ids;
+  for (int i = 0; i < 200; ++i) {
+    Http2Request request;
+    request.path = absl::StrCat("/", i);
+    ids.push_back(caller.Start(request));
+  }
+  for (int i = 0; i < 200; ++i) {
+    const Caller::Result result = caller.Wait(ids[i]);
+    EXPECT_TRUE(result.end.ok()) << result.end.message;
+    EXPECT_EQ(FindHeader(result.headers, "x-path"), absl::StrCat("/", i));
+  }
+  EXPECT_LE(server->streams_open_peak(), 12);
+}
+
+TEST(Http2Client, AResetEndsOneStreamOnly) {
+  const auto server = StartTestServer({}, [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
+    if (request.path == "/bad") return reply->Reset(2);
+    reply->Send(200, {}, "good");
+  });
+  Caller caller(server->ClientOptions());
+  const Caller::Result bad = caller.Get("/bad");
+  EXPECT_EQ(bad.end.failure, Http2Failure::kLost);
+  EXPECT_EQ(caller.Get("/good").body, "good");
+  EXPECT_EQ(server->connections_accepted(), 1);
+}
+
+TEST(Http2Client, AnswersAreBoundedAndTimed) {
+  const auto server = StartTestServer({}, [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
+    if (request.path == "/large") return reply->Send(200, {}, std::string(100000, 'x'));
+    // Never answered otherwise.
+    reply->OnClosed([reply] {});
+  });
+  Caller caller(server->ClientOptions());
+  Http2Request large;
+  large.path = "/large";
+  large.response_bytes_max = 1000;
+  EXPECT_EQ(caller.Fetch(large).end.failure, Http2Failure::kTooLarge);
+  Http2Request slow;
+  slow.header_timeout = absl::Milliseconds(50);
+  EXPECT_EQ(caller.Fetch(slow).end.failure, Http2Failure::kTimeout);
+}
+
+TEST(Http2Client, AServerThatIsNotTheOneIsNotTalkedTo) {
+  const auto server = StartTestServer({}, Echo());
+  Http2Options other_ca = server->ClientOptions();
+  other_ca.tls.roots_pem = MakeTestCertificates().ca_pem;
+  Http2Options other_name = server->ClientOptions();
+  other_name.tls.server_name = "elsewhere.example";
+  for (Http2Options options : {other_ca, other_name}) {
+    Caller caller(options);
+    Http2Request request;
+    request.timeout = absl::Seconds(10);
+    const Caller::Result result = caller.Fetch(request);
+    EXPECT_EQ(result.end.failure, Http2Failure::kNotSent) << result.end.message;
+  }
 }
 
 }  // namespace
