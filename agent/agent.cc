@@ -63,10 +63,9 @@ void Agent::EndTerm() {
 void Agent::OnTermEnd(const absl::Status& /*why*/) {
   EndTerm();
   const absl::Duration delay = kTermDelay * (0.5 + random_.Uniform());
-  term_timer_ = options_.executor->PostAfter(
-      delay, [this, alive = std::weak_ptr<bool>(alive_)] {
-        if (alive.lock() != nullptr) BeginTerm();
-      });
+  term_timer_ = options_.executor->PostAfter(delay, [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.lock() != nullptr) BeginTerm();
+  });
 }
 
 void Agent::Stop(absl::AnyInvocable<void() &&> done) {

@@ -16,10 +16,18 @@ struct Suffix {
   absl::string_view text;
   double factor;
 };
-constexpr Suffix kSuffixes[] = {
-    {"m", 1e-3}, {"k", 1e3},        {"M", 1e6},         {"G", 1e9},          {"T", 1e12},
-    {"P", 1e15}, {"Ki", 1024.0},    {"Mi", 1048576.0},  {"Gi", 1073741824.0}, {"Ti", 1099511627776.0},
-    {"Pi", 1125899906842624.0}, {"", 1.0}};
+constexpr Suffix kSuffixes[] = {{"m", 1e-3},
+                                {"k", 1e3},
+                                {"M", 1e6},
+                                {"G", 1e9},
+                                {"T", 1e12},
+                                {"P", 1e15},
+                                {"Ki", 1024.0},
+                                {"Mi", 1048576.0},
+                                {"Gi", 1073741824.0},
+                                {"Ti", 1099511627776.0},
+                                {"Pi", 1125899906842624.0},
+                                {"", 1.0}};
 
 const ResourceType& NodeType() {
   static const auto& type =
@@ -49,7 +57,8 @@ void AddNode(const Value& node, Facts* facts) {
   std::string version = node.StringAt("status", "nodeInfo", "kubeletVersion");
   if (!version.empty()) ++facts->node_versions[version];
   facts->cpu_millis += ParseQuantityMillis(node.StringAt("status", "allocatable", "cpu"));
-  facts->memory_bytes += ParseQuantityMillis(node.StringAt("status", "allocatable", "memory")) / 1000;
+  facts->memory_bytes +=
+      ParseQuantityMillis(node.StringAt("status", "allocatable", "memory")) / 1000;
   const Value* conditions = node.Find("status", "conditions");
   if (conditions == nullptr || conditions->array() == nullptr) return;
   for (const Value& condition : *conditions->array()) {
@@ -77,8 +86,8 @@ void FactsReader::Start() { ReadVersion(); }
 void FactsReader::ReadVersion() {
   reading_ = Facts{};
   client_.GetServerVersion(Guarded([this](KubeResult result) {
-    reading_.kubernetes_version = result.error.ok() ? result.object.StringAt("gitVersion")
-                                                    : known_.kubernetes_version;
+    reading_.kubernetes_version =
+        result.error.ok() ? result.object.StringAt("gitVersion") : known_.kubernetes_version;
     ReadNodes("");
   }));
 }

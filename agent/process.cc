@@ -143,17 +143,17 @@ absl::Status AgentProcess::Init(const AgentConfig& config) {
     options.clock = BootTime;
     options.trim_memory = [] { malloc_trim(0); };
     options.apply_concurrency = static_cast<int>(config.apply_concurrency);
-    LogInfo("starting", {{"version", kAgentVersion},
-                         {"namespace", options.ns},
-                         {"identity", options.pod_name}});
+    LogInfo(
+        "starting",
+        {{"version", kAgentVersion}, {"namespace", options.ns}, {"identity", options.pod_name}});
     parts_->agent = std::make_unique<Agent>(std::move(options));
   });
   RETURN_IF_ERROR(made);
   const ReportBoard* board = &parts_->agent->board();
-  ASSIGN_OR_RETURN(server_, HttpServer::Listen(config.health_address,
-                                               [board](const HttpRequest& request) {
-                                                 return AnswerProbe(request, *board);
-                                               }));
+  ASSIGN_OR_RETURN(server_,
+                   HttpServer::Listen(config.health_address, [board](const HttpRequest& request) {
+                     return AnswerProbe(request, *board);
+                   }));
   LogInfo("probes listen", {{"port", server_->port()}});
   OnLoop([&] { parts_->agent->Start(); });
   return absl::OkStatus();

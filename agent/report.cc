@@ -10,8 +10,8 @@ constexpr absl::Duration kStandbyContactMax = absl::Seconds(30);
 
 void AddMetric(std::string* text, const char* name, const char* type, const char* help,
                const std::string& value, const std::string& labels = "") {
-  absl::StrAppend(text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n", name, labels,
-                  " ", value, "\n");
+  absl::StrAppend(text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n", name,
+                  labels, " ", value, "\n");
 }
 
 }  // namespace

@@ -173,15 +173,15 @@ void AgentTerm::StartSession(bool state_lost, std::string frozen_reason) {
   session.kube_system_uid = kube_system_uid_;
   session.seed = random_.Next();
   session.frozen_reason = std::move(frozen_reason);
-  session_ = std::make_unique<HubSession>(std::move(session), store_->state(), state_lost,
-                                          store_.get());
+  session_ =
+      std::make_unique<HubSession>(std::move(session), store_->state(), state_lost, store_.get());
   options_.link->SetListener(this);
   if (!session_->frozen()) StartReconciler();
-  facts_reader_ = std::make_unique<FactsReader>(*options_.kube, *options_.executor,
-                                                [this](const Facts& facts) {
-                                                  facts_ = facts;
-                                                  SendFacts();
-                                                });
+  facts_reader_ =
+      std::make_unique<FactsReader>(*options_.kube, *options_.executor, [this](const Facts& facts) {
+        facts_ = facts;
+        SendFacts();
+      });
   facts_reader_->Start();
   Act([](HubSession& session, absl::Time now) { return session.OnTick(now); });
   TrimLater();

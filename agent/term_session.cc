@@ -44,9 +44,10 @@ void AgentTerm::ScheduleTick() {
   options_.executor->Cancel(tick_timer_);
   const absl::Time next = session_->NextDeadline();
   if (next == absl::InfiniteFuture()) return;
-  tick_timer_ = options_.executor->PostAt(std::max(next, Now()), Guarded([this] {
-    Act([](HubSession& session, absl::Time now) { return session.OnTick(now); });
-  }));
+  tick_timer_ = options_.executor->PostAt(
+      std::max(next, Now()), Guarded([this] {
+        Act([](HubSession& session, absl::Time now) { return session.OnTick(now); });
+      }));
 }
 
 void AgentTerm::Run(Effects effects) {
@@ -83,22 +84,20 @@ void AgentTerm::RunStore(Effects* effects) {
   for (ContentWrite& write : effects->write_content) {
     const Uuid key = write.key;
     const Digest digest = write.content->digest;
-    store_->WriteContent(
-        key, std::move(write.content), Guarded([this, key, digest](absl::Status status) {
-          OnStored(status, "content not stored");
-          Act([key, digest, status](HubSession& session, absl::Time now) {
-            return session.OnContentStored(key, digest, status, now);
-          });
-        }));
+    store_->WriteContent(key, std::move(write.content),
+                         Guarded([this, key, digest](absl::Status status) {
+                           OnStored(status, "content not stored");
+                           Act([key, digest, status](HubSession& session, absl::Time now) {
+                             return session.OnContentStored(key, digest, status, now);
+                           });
+                         }));
     TrimLater();
   }
   if (!effects->commit.has_value()) return;
   store_->Commit(*std::move(effects->commit), Guarded([this](absl::Status status) {
-                   OnStored(status, "not committed");
-                   Act([status](HubSession& session, absl::Time now) {
-                     return session.OnCommitted(status, now);
-                   });
-                 }));
+    OnStored(status, "not committed");
+    Act([status](HubSession& session, absl::Time now) { return session.OnCommitted(status, now); });
+  }));
 }
 
 void AgentTerm::OnStored(const absl::Status& status, absl::string_view what) {
@@ -123,7 +122,8 @@ void AgentTerm::RunStream(Effects* effects) {
   if (effects->dial.has_value()) {
     ++dials_;
     HubEndpoint endpoint;
-    endpoint.address = options_.hub_endpoint.empty() ? identity_.hub_address : options_.hub_endpoint;
+    endpoint.address =
+        options_.hub_endpoint.empty() ? identity_.hub_address : options_.hub_endpoint;
     endpoint.ca_pem = identity_.ca_pem;
     endpoint.certificate_pem = identity_.certificate_pem;
     endpoint.key_pem = identity_.key_pem;
@@ -162,9 +162,8 @@ void AgentTerm::OnFrame(uint64_t attempt, HubFrame frame) {
 }
 
 void AgentTerm::OnStreamDown(uint64_t attempt, absl::Status status) {
-  LogInfo("stream ended", {{"attempt", attempt},
-                           {"reason", ErrorReason(status)},
-                           {"error", status.message()}});
+  LogInfo("stream ended",
+          {{"attempt", attempt}, {"reason", ErrorReason(status)}, {"error", status.message()}});
   ++streams_lost_;
   Act([attempt](HubSession& session, absl::Time now) {
     return session.OnStreamDown(attempt, now);
@@ -218,8 +217,8 @@ void AgentTerm::NoteSession() {
     if (live) {
       ++sessions_;
       waits_for_.clear();
-      LogInfo("connected", {{"cluster", identity_.cluster_name},
-                            {"attempt", session_->connection().attempt()}});
+      LogInfo("connected",
+              {{"cluster", identity_.cluster_name}, {"attempt", session_->connection().attempt()}});
     } else {
       waits_for_ = "the hub";
     }

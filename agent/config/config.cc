@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/strip.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status_macros.h"
@@ -42,7 +42,8 @@ Parse Address(std::string AgentConfig::*field, int least_port) {
 absl::Status ParsePin(absl::string_view text, AgentConfig* config) {
   absl::ConsumePrefix(&text, "sha256:");
   std::optional<Digest> pin = Digest::FromHex(text);
-  if (!pin.has_value()) return Invalid("must be 64 hexadecimal digits, the SHA-256 of the CA's key");
+  if (!pin.has_value())
+    return Invalid("must be 64 hexadecimal digits, the SHA-256 of the CA's key");
   config->hub_ca_pin = *pin;
   return absl::OkStatus();
 }
@@ -123,8 +124,8 @@ absl::Status TakeFile(const AgentConfigInput& input, AgentConfig* config) {
     const std::string where = absl::StrCat(input.file_path, ": ", key);
     const AgentSetting* setting = Find(&AgentSetting::name, key);
     if (setting == nullptr) {
-      return Invalid(absl::StrCat(where, ": unknown key",
-                                  DidYouMean(Nearest(&AgentSetting::name, key))));
+      return Invalid(
+          absl::StrCat(where, ": unknown key", DidYouMean(Nearest(&AgentSetting::name, key))));
     }
     std::string text = value.StringOr("");
     if (value.is_int()) text = absl::StrCat(value.IntOr(0));
@@ -146,7 +147,8 @@ const std::vector<AgentSetting>& AgentSettings() {
            Text(&AgentConfig::kubeconfig)),
       Make("kubeContext", "context of the kubeconfig; default: its current one",
            Text(&AgentConfig::kube_context)),
-      Make("namespace", "namespace of the agent's Secrets and Lease; default: the pod's, nave-system",
+      Make("namespace",
+           "namespace of the agent's Secrets and Lease; default: the pod's, nave-system",
            Text(&AgentConfig::ns)),
       Make("podName", "name of this process in the Lease; default: the machine's name",
            Text(&AgentConfig::pod_name)),

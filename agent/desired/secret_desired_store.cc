@@ -71,7 +71,8 @@ void SecretDesiredStore::SweepNext() {
   sweeping_ = true;
   SecretRef ref = unnamed_.back();
   writer_.Delete(ref, [this, name = ref.name](absl::Status status) {
-    if (!status.ok()) LogWarning("leftover not removed", {{"secret", name}, {"error", status.message()}});
+    if (!status.ok())
+      LogWarning("leftover not removed", {{"secret", name}, {"error", status.message()}});
     unnamed_.pop_back();
     sweeping_ = false;
     SweepNext();
@@ -159,8 +160,8 @@ void SecretDesiredStore::BeginContent(std::shared_ptr<ContentOp> op,
 void SecretDesiredStore::WritePart(std::shared_ptr<ContentOp> op) {
   const size_t index = op->held.stored.parts.size();
   if (index == op->parts.size()) return WriteEmptyInventory(std::move(op));
-  SecretData data = FormatContentPart(op->digest, op->parts[index],
-                                      static_cast<uint32_t>(op->parts.size()));
+  SecretData data =
+      FormatContentPart(op->digest, op->parts[index], static_cast<uint32_t>(op->parts.size()));
   op->parts[index].clear();
   writer_.CreateFresh(ContentSecretName(op->key, op->digest, static_cast<uint32_t>(index)),
                       std::move(data), /*immutable=*/true,

@@ -33,7 +33,8 @@ bool TakeNumber(absl::string_view text, uint32_t* number) {
 }  // namespace
 
 std::string ContentSecretName(const Uuid& key, const Digest& digest, uint32_t index) {
-  return absl::StrCat(kContentPrefix, key.ToString(), "-", digest.Hex().substr(0, kDigestChars), "-", index);
+  return absl::StrCat(kContentPrefix, key.ToString(), "-", digest.Hex().substr(0, kDigestChars),
+                      "-", index);
 }
 
 std::string InventorySecretName(const Uuid& key, uint32_t count, uint32_t index) {

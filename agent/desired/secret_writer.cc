@@ -125,7 +125,8 @@ void SecretWriter::OnPut(std::shared_ptr<PutOp> op, KubeResult result) {
   } else if (error == KubeErrorClass::kConflict || error == KubeErrorClass::kNotFound) {
     Resolve(std::move(op));
   } else if (IsUncertain(error)) {
-    LogWarning("state not written, trying again", {{"secret", op->ref.name}, {"error", result.error.message}});
+    LogWarning("state not written, trying again",
+               {{"secret", op->ref.name}, {"error", result.error.message}});
     Backoff* backoff = &op->backoff;
     Later(backoff, [this, op]() { Attempt(op); });
   } else {
@@ -185,20 +186,20 @@ void SecretWriter::AttemptDelete(std::shared_ptr<DeleteOp> op) {
   request.ns = ns_;
   request.name = op->ref.name;
   request.uid = op->ref.uid;
-  client_.Delete(std::move(request), Guarded([this, op](KubeResult result) {
-                   const KubeErrorClass error = result.error.error_class;
-                   // A conflict says that another one has the name now.
-                   if (error == KubeErrorClass::kNone || error == KubeErrorClass::kNotFound ||
-                       error == KubeErrorClass::kConflict) {
-                     std::move(op->done)(absl::OkStatus());
-                   } else if (IsUncertain(error)) {
-                     Later(&op->backoff, [this, op]() { AttemptDelete(op); });
-                   } else {
-                     std::move(op->done)(SecretError(
-                         absl::StrCat("cannot delete Secret ", ns_, "/", op->ref.name),
-                         result.error));
-                   }
-                 }));
+  client_.Delete(
+      std::move(request), Guarded([this, op](KubeResult result) {
+        const KubeErrorClass error = result.error.error_class;
+        // A conflict says that another one has the name now.
+        if (error == KubeErrorClass::kNone || error == KubeErrorClass::kNotFound ||
+            error == KubeErrorClass::kConflict) {
+          std::move(op->done)(absl::OkStatus());
+        } else if (IsUncertain(error)) {
+          Later(&op->backoff, [this, op]() { AttemptDelete(op); });
+        } else {
+          std::move(op->done)(SecretError(
+              absl::StrCat("cannot delete Secret ", ns_, "/", op->ref.name), result.error));
+        }
+      }));
 }
 
 }  // namespace nave

@@ -163,21 +163,21 @@ void StateLoader::ReadMore() {
     std::string name = std::move(to_read_.front());
     to_read_.pop_front();
     ++reading_;
-    client_.Get(SecretType(), ns_, name, Guarded([this, name](KubeResult result) {
-                  --reading_;
-                  Found& found = found_[name];
-                  found.read = true;
-                  found.gone = result.error.error_class == KubeErrorClass::kNotFound;
-                  if (result.error.ok()) {
-                    found.ref = RefOf(result.object);
-                    found.data = SecretDataOf(result.object);
-                  } else if (!found.gone) {
-                    LogWarning("state not read",
-                               {{"secret", name}, {"error", result.error.message}});
-                    read_failed_ = true;
-                  }
-                  ReadMore();
-                }));
+    client_.Get(
+        SecretType(), ns_, name, Guarded([this, name](KubeResult result) {
+          --reading_;
+          Found& found = found_[name];
+          found.read = true;
+          found.gone = result.error.error_class == KubeErrorClass::kNotFound;
+          if (result.error.ok()) {
+            found.ref = RefOf(result.object);
+            found.data = SecretDataOf(result.object);
+          } else if (!found.gone) {
+            LogWarning("state not read", {{"secret", name}, {"error", result.error.message}});
+            read_failed_ = true;
+          }
+          ReadMore();
+        }));
   }
   if (reading_ > 0) return;
   if (read_failed_) return Finish(LoadOutcome::kUnavailable);

@@ -94,9 +94,9 @@ void SecretDesiredStore::WriteState() {
   if (!ready.ok()) return EndCommit(ready);
   SecretData data = FormatState(running_->state);
   if (DataBytes(data) > kStateBytesMax) {
-    return EndCommit(MakeError(Reason::kLimitExceeded,
-                               absl::StrCat("nave-state: at most ", kStateBytesMax, " bytes, got ",
-                                            DataBytes(data))));
+    return EndCommit(MakeError(
+        Reason::kLimitExceeded,
+        absl::StrCat("nave-state: at most ", kStateBytesMax, " bytes, got ", DataBytes(data))));
   }
   auto written = [this](absl::StatusOr<SecretRef> result) { OnStateWritten(std::move(result)); };
   if (state_ref_.name.empty()) {
@@ -151,8 +151,8 @@ void SecretDesiredStore::CollectGarbageOf(const Uuid& key, uint64_t asked_at) {
     given_up.push_back(digest);
   }
   for (const Digest& digest : given_up) EraseContent(key, digest);
-  const bool waits = waiting_.has_value() && waiting_->has_state &&
-                     waiting_->state.assignments.contains(key);
+  const bool waits =
+      waiting_.has_value() && waiting_->has_state && waiting_->state.assignments.contains(key);
   // A content that waits for its commit brings the key back.
   if (state_.assignments.contains(key) || waits || !record.contents.empty()) return;
   record.inventory.entries.clear();

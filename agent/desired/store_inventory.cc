@@ -22,8 +22,8 @@ void SecretDesiredStore::WriteInventory(const Uuid& key, Inventory next, Done do
   op->done = std::move(done);
   Enqueue(key, [this, op] {
     if (!state_.assignments.contains(op->key)) {
-      return EndInventory(op, MakeError(Reason::kNotFound, absl::StrCat("key ", op->key.ToString(),
-                                                                        ": is not held")));
+      return EndInventory(op, MakeError(Reason::kNotFound,
+                                        absl::StrCat("key ", op->key.ToString(), ": is not held")));
     }
     BeginInventory(op);
   });
@@ -66,10 +66,9 @@ void SecretDesiredStore::WriteShard(std::shared_ptr<InventoryOp> op) {
       WriteShard(op);
     };
     if (ref.name.empty()) {
-      writer_.CreateFresh(
-          InventorySecretName(op->key, static_cast<uint32_t>(op->shards.size()),
-                              static_cast<uint32_t>(op->at)),
-          std::move(data), /*immutable=*/false, std::move(written));
+      writer_.CreateFresh(InventorySecretName(op->key, static_cast<uint32_t>(op->shards.size()),
+                                              static_cast<uint32_t>(op->at)),
+                          std::move(data), /*immutable=*/false, std::move(written));
     } else {
       writer_.Replace(ref, std::move(data), std::move(written));
     }

@@ -75,9 +75,8 @@ void Leadership::OnLook(KubeResult result) {
     return Schedule(Jittered(options_.retry_interval), &Leadership::Look);
   }
   NoteSeen(none ? std::nullopt : std::optional<LeaseRecord>(ParseLease(result.object)));
-  LeaseDecision decision =
-      DecideLease(seen_, seen_since_, options_.identity, options_.instance, !led_,
-                  options_.duration, Now(), options_.executor->Now());
+  LeaseDecision decision = DecideLease(seen_, seen_since_, options_.identity, options_.instance,
+                                       !led_, options_.duration, Now(), options_.executor->Now());
   if (decision.take.has_value()) return Take(*std::move(decision.take));
   Schedule(Jittered(std::min(options_.retry_interval, decision.look_at - Now())),
            &Leadership::Look);
@@ -85,11 +84,10 @@ void Leadership::OnLook(KubeResult result) {
 
 void Leadership::Take(LeaseRecord lease) {
   const absl::Time asked_at = Now();
-  std::string body = FormatJson(
-      FormatLease(lease, options_.ns, options_.lease_name, options_.executor->Now()));
-  auto done = Guarded([this, lease, asked_at](KubeResult result) {
-    OnTaken(lease, asked_at, std::move(result));
-  });
+  std::string body =
+      FormatJson(FormatLease(lease, options_.ns, options_.lease_name, options_.executor->Now()));
+  auto done = Guarded(
+      [this, lease, asked_at](KubeResult result) { OnTaken(lease, asked_at, std::move(result)); });
   if (lease.resource_version.empty()) {
     options_.client->Create(LeaseType(), options_.ns, std::move(body), std::move(done));
   } else {
@@ -184,12 +182,12 @@ void Leadership::Lose(absl::string_view why) {
 }
 
 void Leadership::Check(absl::AnyInvocable<void(bool) &&> done) {
-  options_.client->Get(
-      LeaseType(), options_.ns, options_.lease_name,
-      Guarded([this, done = std::move(done)](KubeResult result) mutable {
-        const bool ours = leading_ && result.error.ok() && IsOurs(ParseLease(result.object));
-        std::move(done)(ours);
-      }));
+  options_.client->Get(LeaseType(), options_.ns, options_.lease_name,
+                       Guarded([this, done = std::move(done)](KubeResult result) mutable {
+                         const bool ours =
+                             leading_ && result.error.ok() && IsOurs(ParseLease(result.object));
+                         std::move(done)(ours);
+                       }));
 }
 
 void Leadership::Release(absl::AnyInvocable<void() &&> done) {
@@ -207,7 +205,7 @@ void Leadership::Release(absl::AnyInvocable<void() &&> done) {
   auto once = std::make_shared<absl::AnyInvocable<void() &&>>(std::move(done));
   auto end = Guarded([this, once] {
     options_.executor->Cancel(timer_);
-    absl::AnyInvocable<void() &&> call = std::exchange(*once, nullptr);
+    absl::AnyInvocable<void()&&> call = std::exchange(*once, nullptr);
     if (call != nullptr) std::move(call)();
   });
   auto shared = std::make_shared<decltype(end)>(std::move(end));

@@ -26,7 +26,8 @@ LeaseRecord ParseLease(const Value& lease) {
     record.transitions = transitions->IntOr(0);
   }
   absl::Time acquired;
-  if (absl::ParseTime(absl::RFC3339_full, lease.StringAt("spec", "acquireTime"), &acquired, nullptr)) {
+  if (absl::ParseTime(absl::RFC3339_full, lease.StringAt("spec", "acquireTime"), &acquired,
+                      nullptr)) {
     record.acquired = acquired;
   }
   return record;

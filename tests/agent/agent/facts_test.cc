@@ -15,10 +15,9 @@ TEST(Facts, Quantities) {
     const char* text;
     uint64_t millis;
   };
-  const Case cases[] = {{"4", 4000},       {"3920m", 3920},       {"0.5", 500},
-                        {"1Ki", 1024000},  {"16Gi", 17179869184000}, {"1e3", 1000000},
-                        {"", 0},           {"x", 0},              {"-1", 0},
-                        {"5Zi", 0}};
+  const Case cases[] = {
+      {"4", 4000},      {"3920m", 3920}, {"0.5", 500}, {"1Ki", 1024000}, {"16Gi", 17179869184000},
+      {"1e3", 1000000}, {"", 0},         {"x", 0},     {"-1", 0},        {"5Zi", 0}};
   for (const Case& c : cases) EXPECT_EQ(ParseQuantityMillis(c.text), c.millis) << c.text;
 }
 

@@ -78,9 +78,8 @@ void ScriptedHub::Cut() {
 
 void ScriptedHub::Answer(HubFrame frame) {
   const uint64_t attempt = attempt_;
-  link_->Tell(attempt, [attempt, frame](HubLinkListener& listener) {
-    listener.OnFrame(attempt, frame);
-  });
+  link_->Tell(attempt,
+              [attempt, frame](HubLinkListener& listener) { listener.OnFrame(attempt, frame); });
 }
 
 void ScriptedHub::OnFrame(ScriptedLink* link, uint64_t attempt, const AgentFrame& frame) {

@@ -31,8 +31,8 @@ class ScriptedHub {
 
   // What the next Hellos are answered; empty: Welcome.
   std::optional<RefusalReason> refuse;
-  bool down = false;         // Dials are lost.
-  bool contained = true;     // history_contains_yours.
+  bool down = false;      // Dials are lost.
+  bool contained = true;  // history_contains_yours.
   bool adopt = false;
   bool inline_blobs = true;  // Else they are fetched.
   std::string hub_id = "0b5c9d6e-3f0a-4a51-9c1d-1a2b3c4d5e6f";

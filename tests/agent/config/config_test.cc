@@ -64,13 +64,12 @@ TEST(AgentConfig, SlipsAreNamed) {
 
 TEST(AgentConfig, ForeignVariablesAreLeftAlone) {
   AgentConfigInput input;
-  input.environment = {{"NAVE_HUB_SERVICE_HOST", "10.0.0.1"},
-                       {"NAVE_TOKEN_FIEL", "x"},
-                       {"NAVE_KUBECONFIG", ""}};
+  input.environment = {
+      {"NAVE_HUB_SERVICE_HOST", "10.0.0.1"}, {"NAVE_TOKEN_FIEL", "x"}, {"NAVE_KUBECONFIG", ""}};
   std::vector<std::string> warnings;
   EXPECT_THAT(LoadAgentConfig(input, &warnings), IsOk());
-  EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("NAVE_TOKEN_FIEL"),
-                                          HasSubstr("NAVE_TOKEN_FILE"))));
+  EXPECT_THAT(warnings,
+              ElementsAre(AllOf(HasSubstr("NAVE_TOKEN_FIEL"), HasSubstr("NAVE_TOKEN_FILE"))));
 }
 
 }  // namespace

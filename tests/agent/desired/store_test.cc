@@ -122,7 +122,8 @@ TEST_F(StoreTest, ForgottenKeyLeavesNothing) {
     EXPECT_THAT(name, testing::Not(HasSubstr(KeyOf(1).ToString())));
   }
   EXPECT_THAT(store_->inventory(KeyOf(1)), IsEmpty());
-  EXPECT_THAT(WriteInventory(KeyOf(1), InventoryOf(3)), HasReason(Reason::kNotFound, HasSubstr("")));
+  EXPECT_THAT(WriteInventory(KeyOf(1), InventoryOf(3)),
+              HasReason(Reason::kNotFound, HasSubstr("")));
   EXPECT_THAT(Secrets(absl::StrCat("nave-inventory-", KeyOf(1).ToString())), IsEmpty());
   EXPECT_NE(store_->content(KeyOf(2)), nullptr);
 }

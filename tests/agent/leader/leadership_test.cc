@@ -53,7 +53,8 @@ TEST(DecideLease, Table) {
 }
 
 TEST(DecideLease, RecordSurvivesItsObject) {
-  LeaseRecord lease{"pod", "i", absl::Seconds(15), absl::FromUnixMicros(1'700'000'000'123'456), 3, "9"};
+  LeaseRecord lease{"pod", "i", absl::Seconds(15), absl::FromUnixMicros(1'700'000'000'123'456),
+                    3,     "9"};
   EXPECT_EQ(ParseLease(FormatLease(lease, "ns", "l", lease.acquired)), lease);
 }
 

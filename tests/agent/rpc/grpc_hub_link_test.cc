@@ -175,9 +175,9 @@ class GrpcHubLinkTest : public testing::Test {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(
         absl::StrCat("127.0.0.1:", port_),
-        MakeServerCredentials(CertificateFiles::Open({folder_.File("crt"), folder_.File("key"),
-                                                      folder_.File("ca")})
-                                  .value()),
+        MakeServerCredentials(
+            CertificateFiles::Open({folder_.File("crt"), folder_.File("key"), folder_.File("ca")})
+                .value()),
         &port_);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
@@ -314,9 +314,10 @@ TEST_F(GrpcHubLinkTest, BlobsComeInChunks) {
   for (const std::string& text : recorder_.told()) {
     if (text.substr(0, 4) == "blob") blobs.push_back(text);
   }
-  EXPECT_THAT(blobs, ElementsAre(
-                         absl::StrCat("blob 7 ", Sha256("a").Hex().substr(0, 4), " part0part1part2"),
-                         absl::StrCat("blob 7 ", Sha256("b").Hex().substr(0, 4), " part0part1part2")));
+  EXPECT_THAT(
+      blobs,
+      ElementsAre(absl::StrCat("blob 7 ", Sha256("a").Hex().substr(0, 4), " part0part1part2"),
+                  absl::StrCat("blob 7 ", Sha256("b").Hex().substr(0, 4), " part0part1part2")));
 }
 
 TEST_F(GrpcHubLinkTest, AFetchNeedsAStreamAndCanBeCancelled) {
