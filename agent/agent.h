@@ -14,8 +14,8 @@
 
 namespace nave {
 
-// Everything on one loop: all methods are for its thread, and nothing blocks. The simulation runs it as it is, over its own
-// client, link, executor and reconciler or the real one.
+// Everything on one loop: all methods are for its thread, and nothing blocks. The simulation runs it as it is, over
+// its own client, link, executor and reconciler or the real one.
 class Agent {
  public:
   explicit Agent(AgentOptions options);

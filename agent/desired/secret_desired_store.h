@@ -59,7 +59,8 @@ class SecretDesiredStore final : public DesiredStore {
   // A content that is on the server, or on its way there.
   struct Held {
     StoredContent stored;
-    // When its writer was told, by `clock_`; 0: not yet. A commit that was asked for later and does not name it gives it up.
+    // When its writer was told, by `clock_`; 0: not yet. A commit that was asked for later and does not name it gives
+    // it up.
     uint64_t told_at = 0;
     bool abandoned = false;
   };

@@ -22,9 +22,9 @@ struct SecretRef {
   std::string resource_version;
 };
 
-// Loop thread only; what it is given must outlive it. Callbacks run on the loop, later, exactly once, and not after the
-// destructor. A server that does not answer, is busy or fails is asked again for ever, with a back-off to 10 s (without the API
-// server the agent loses its leadership before long and with it this object).
+// Loop thread only; what it is given must outlive it. Callbacks run on the loop, later, exactly once, and not after
+// the destructor. A server that does not answer, is busy or fails is asked again for ever, with a back-off to 10 s
+// (without the API server the agent loses its leadership before long and with it this object).
 class SecretWriter {
  public:
   using Put = absl::AnyInvocable<void(absl::StatusOr<SecretRef>) &&>;
@@ -37,8 +37,8 @@ class SecretWriter {
   SecretWriter(const SecretWriter&) = delete;
   SecretWriter& operator=(const SecretWriter&) = delete;
 
-  // A Secret that nobody else has a right to: one of that name which is there already (left by a process that died) is replaced
-  // by a new one.
+  // A Secret that nobody else has a right to: one of that name which is there already (left by a process that died)
+  // is replaced by a new one.
   void CreateFresh(std::string name, SecretData data, bool immutable, Put done);
   // Creates, if nobody did. STATE_TAKEN_OVER otherwise.
   void CreateOnly(std::string name, SecretData data, Put done);

@@ -23,8 +23,8 @@ struct StoredInventory {
   // SHA-256 of the entries that each shard's Secret holds, to write only those that change.
   std::vector<Digest> written;
   Inventory entries;
-  // After kStateLost: how many shards its Secrets speak of (the next writing uses more when they were not all there), and
-  // whether they speak of several numbers.
+  // After kStateLost: how many shards its Secrets speak of (the next writing uses more when they were not all there),
+  // and whether they speak of several numbers.
   uint32_t count_seen = 0;
   bool mixed = false;
 };

@@ -49,8 +49,8 @@ class Leadership {
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;
 
-  // Tries to lead, for ever. `on_elected` when it does; `on_lost` when it does no more, after which it tries again by itself.
-  // Neither is called inside a call of this object.
+  // Tries to lead, for ever. `on_elected` when it does; `on_lost` when it does no more, after which it tries again by
+  // itself. Neither is called inside a call of this object.
   void Start(std::function<void()> on_elected, std::function<void()> on_lost);
 
   bool leading() const { return leading_; }
@@ -61,7 +61,8 @@ class Leadership {
 
   // Reads the Lease: whether this process is still the holder. False when that cannot be told.
   void Check(absl::AnyInvocable<void(bool) &&> done);
-  // Gives the Lease back, so that another one need not wait; ends all trying. `done` is called in any case, within about 5 s.
+  // Gives the Lease back, so that another one need not wait; ends all trying. `done` is called in any case, within
+  // about 5 s.
   void Release(absl::AnyInvocable<void() &&> done);
 
  private:

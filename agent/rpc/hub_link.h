@@ -54,8 +54,8 @@ class HubLink {
   virtual void CancelFetch(uint64_t fetch) = 0;
 };
 
-// One gRPC channel per attempt, so that a name is resolved anew and no back-off of gRPC's own comes in between. https_proxy and
-// no_proxy are honoured. The destructor cancels what runs and waits until gRPC has let go.
+// One gRPC channel per attempt, so that a name is resolved anew and no back-off of gRPC's own comes in between.
+// https_proxy and no_proxy are honoured. The destructor cancels what runs and waits until gRPC has let go.
 std::unique_ptr<HubLink> MakeGrpcHubLink(Executor& loop);
 
 }  // namespace nave
