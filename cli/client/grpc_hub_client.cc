@@ -80,7 +80,8 @@ class GrpcHubClient : public HubClient {
     // One process may speak to several hubs of one address after another (tests, contexts).
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     channel_ = grpc::CreateCustomChannel(
-        options_.hub, MakeChannelCredentials(options_.roots_pem, options_.certificate_pem, options_.key_pem), arguments);
+        options_.hub, MakeChannelCredentials(options_.roots_pem, options_.certificate_pem, options_.key_pem),
+        arguments);
     return channel_;
   }
 
@@ -97,7 +98,8 @@ class GrpcHubClient : public HubClient {
     return queue->Next(&tag, &ok) && ok;
   }
 
-  // Tells a hub that does not answer from a call that takes long. A failed attempt is left to the call, which has its text.
+  // Tells a hub that does not answer from a call that takes long. A failed attempt is left to the call, which has its
+  // text.
   absl::Status Connect() {
     auto deadline = ToDeadline(absl::Now() + options_.connect_timeout);
     grpc_connectivity_state state = channel_->GetState(true);

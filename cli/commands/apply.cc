@@ -43,21 +43,24 @@ struct Unit {
 absl::Status CheckPlain(const ApplyOptions& options, const Documents& documents) {
   bool placement = !options.clusters.empty() || !options.cluster_sets.empty() || !options.selector.empty();
   if (options.bundle.empty() && (placement || !options.default_namespace.empty())) {
-    return MakeError(Reason::kUsageInvalid, "--clusters, --cluster-sets, --placement and --namespace need --bundle NAME");
+    return MakeError(Reason::kUsageInvalid,
+                     "--clusters, --cluster-sets, --placement and --namespace need --bundle NAME");
   }
   if (!options.bundle.empty() && documents.plain.empty()) {
-    return MakeError(Reason::kUsageInvalid, "`--bundle`: the files hold no plain Kubernetes manifests to make a bundle of");
+    return MakeError(Reason::kUsageInvalid,
+                     "`--bundle`: the files hold no plain Kubernetes manifests to make a bundle of");
   }
   if (options.bundle.empty() && !documents.plain.empty()) {
-    return MakeError(Reason::kUsageInvalid,
-                     absl::StrCat(documents.plain[0].path, ": has plain Kubernetes manifests, which belong to a bundle"),
-                     {{"help", "Say which bundle and where: navectl apply -f FILES --bundle NAME --cluster-sets default"}});
+    return MakeError(
+        Reason::kUsageInvalid,
+        absl::StrCat(documents.plain[0].path, ": has plain Kubernetes manifests, which belong to a bundle"),
+        {{"help", "Say which bundle and where: navectl apply -f FILES --bundle NAME --cluster-sets default"}});
   }
   return absl::OkStatus();
 }
 
-// The bundle of the plain files. `mask` gets the paths that the command line speaks of when the bundle exists: what it says
-// nothing about stays.
+// The bundle of the plain files. `mask` gets the paths that the command line speaks of when the bundle exists: what it
+// says nothing about stays.
 absl::StatusOr<v1::Bundle> MakePlainBundle(const ApplyOptions& options, const Documents& documents,
                                            const std::string& project, std::vector<std::string>* mask,
                                            std::vector<std::string>* warnings) {
@@ -87,7 +90,8 @@ absl::Status CheckApplicable(const Documents& documents) {
   std::set<std::string> names;
   for (const FileResource& resource : documents.resources) {
     if (resource.kind->kind == "JoinToken") {
-      return MakeError(Reason::kInvalidField, absl::StrCat(resource.origin, ": a JoinToken cannot be applied: its text is shown once"),
+      return MakeError(Reason::kInvalidField,
+                       absl::StrCat(resource.origin, ": a JoinToken cannot be applied: its text is shown once"),
                        {{"help", "navectl token create"}});
     }
     if (!names.insert(NameOf(*resource.message)).second) {
@@ -126,7 +130,7 @@ void SayWarnings(Session& session, const Message& resource, const std::string& n
 }
 
 absl::StatusOr<ExitCode> WriteAll(Session& session, const std::vector<Unit>& units, bool dry_run) {
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(std::string project, session.Project());
   std::vector<MessagePtr> written;
   absl::Status first_error;
@@ -137,7 +141,8 @@ absl::StatusOr<ExitCode> WriteAll(Session& session, const std::vector<Unit>& uni
     if (!outcome.ok()) {
       absl::Status error = Prepend(outcome.status(), unit.origin);
       // With one thing to write its error is the command's; the hub that is away will not be there for the next either.
-      if (units.size() == 1 || (outcome.status().code() == absl::StatusCode::kUnavailable && written.empty())) return error;
+      if (units.size() == 1 || (outcome.status().code() == absl::StatusCode::kUnavailable && written.empty()))
+        return error;
       session.Warn(FormatError(error, session.err_style()));
       if (first_error.ok()) first_error = error;
       continue;
@@ -190,13 +195,15 @@ absl::StatusOr<bool> ParseDryRun(const std::string& word) {
 void AddApplyCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<ApplyOptions>(
       "apply", "Create or change what files say: resources of nave.dev/v1, or Kubernetes manifests as a bundle",
-      {"navectl apply -f bundle.yaml", "navectl apply -f fleet/ -R --dry-run=server", "navectl get bundle/web -o yaml | navectl apply -f -",
+      {"navectl apply -f bundle.yaml", "navectl apply -f fleet/ -R --dry-run=server",
+       "navectl get bundle/web -o yaml | navectl apply -f -",
        "navectl apply -f k8s/ --bundle web --cluster-sets eu-core --namespace shop"},
       [](ArgumentList& arguments, ApplyOptions* options) {
         arguments.Texts("-f,--filename", &options->files, "PATH", "file, folder, pattern, or - for stdin");
         arguments.Flag("-R,--recursive", &options->recursive, "sub-folders too");
         arguments.Text("--dry-run", &options->dry_run, "server", "the hub checks and changes nothing");
-        arguments.Text("--bundle", &options->bundle, "NAME", "the plain Kubernetes manifests of the files are this bundle");
+        arguments.Text("--bundle", &options->bundle, "NAME",
+                       "the plain Kubernetes manifests of the files are this bundle");
         arguments.Texts("--clusters", &options->clusters, "A,B", "with --bundle: run it on these clusters");
         arguments.Texts("--cluster-sets", &options->cluster_sets, "A,B", "with --bundle: on clusters of these sets");
         arguments.Texts("--placement", &options->selector, "SELECTOR", "with --bundle: on clusters with these labels");

@@ -1,4 +1,4 @@
-// What the commands that read files share: navectl apply, delete and diff -f.
+// What flags of several commands mean.
 #ifndef NAVE_CLI_COMMANDS_APPLY_H_
 #define NAVE_CLI_COMMANDS_APPLY_H_
 

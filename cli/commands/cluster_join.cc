@@ -44,7 +44,8 @@ void DeclareManifestFlags(ArgumentList& arguments, ManifestFlags* flags) {
   arguments.Text("--profile", &flags->profile, "PROFILE", "rights of the agent, default full");
   arguments.Text("--https-proxy", &flags->https_proxy, "URL", "proxy between agent and hub");
   arguments.Text("--no-proxy", &flags->no_proxy, "HOSTS", "what the agent reaches without the proxy");
-  arguments.Flag("--manual-accept", &flags->manual_accept, "the cluster waits for navectl cluster accept after it joined");
+  arguments.Flag("--manual-accept", &flags->manual_accept,
+                 "the cluster waits for navectl cluster accept after it joined");
 }
 
 absl::StatusOr<std::string> MakeManifest(const JoinOptions& options, const std::string& token) {
@@ -63,9 +64,7 @@ absl::StatusOr<std::string> MakeManifest(const JoinOptions& options, const std::
   return FormatJoinManifest(manifest);
 }
 
-absl::Status CheckName(const std::string& name) {
-  return MakeTarget(*FindKind("cluster"), name, "").status();
-}
+absl::Status CheckName(const std::string& name) { return MakeTarget(*FindKind("cluster"), name, "").status(); }
 
 // Registers the cluster; one that waits to be joined already is as good.
 absl::Status Register(Session& session, HubClient* hub, const JoinOptions& options) {
@@ -73,7 +72,8 @@ absl::Status Register(Session& session, HubClient* hub, const JoinOptions& optio
   v1::CreateClusterRequest request;
   request.set_cluster_id(options.name);
   request.mutable_cluster()->mutable_spec()->set_cluster_set(options.token.cluster_set);
-  for (const auto& [key, value] : labels) (*request.mutable_cluster()->mutable_metadata()->mutable_labels())[key] = value;
+  for (const auto& [key, value] : labels)
+    (*request.mutable_cluster()->mutable_metadata()->mutable_labels())[key] = value;
   request.set_request_id(session.RequestId());
   auto created = hub->Ask<v1::Cluster>(request);
   if (created.ok()) {
@@ -88,7 +88,8 @@ absl::Status Register(Session& session, HubClient* hub, const JoinOptions& optio
     return MakeError(Reason::kAlreadyEnrolled, absl::StrCat("cluster \"", options.name, "\" has joined already"),
                      {{"help", absl::StrCat("navectl get cluster/", options.name)}});
   }
-  session.Say(absl::StrCat("Cluster ", options.name, " is registered already and waits to be joined; its labels and set stay.\n"));
+  session.Say(absl::StrCat("Cluster ", options.name,
+                           " is registered already and waits to be joined; its labels and set stay.\n"));
   return absl::OkStatus();
 }
 
@@ -109,13 +110,14 @@ absl::Status WaitUntilJoined(Session& session, const JoinOptions& options) {
   JoinSteps steps(session.Now());
   ASSIGN_OR_RETURN(Target target, MakeTarget(*FindKind("cluster"), options.name, ""));
   bool gone = false;
-  absl::Status status = FollowOne(session, target, session.Now() + timeout, [&](const google::protobuf::Message* state) {
-    gone = state == nullptr;
-    if (gone) return false;
-    const auto& cluster = static_cast<const v1::Cluster&>(*state);
-    for (const std::string& line : steps.OnCluster(cluster, session.err_style(), session.Now())) session.Say(line);
-    return !steps.done();
-  });
+  absl::Status status =
+      FollowOne(session, target, session.Now() + timeout, [&](const google::protobuf::Message* state) {
+        gone = state == nullptr;
+        if (gone) return false;
+        const auto& cluster = static_cast<const v1::Cluster&>(*state);
+        for (const std::string& line : steps.OnCluster(cluster, session.err_style(), session.Now())) session.Say(line);
+        return !steps.done();
+      });
   RETURN_IF_ERROR(status);
   if (gone) return MakeError(Reason::kNotFound, absl::StrCat("cluster \"", options.name, "\" was removed"));
   return steps.error();
@@ -126,7 +128,7 @@ absl::StatusOr<ExitCode> RunAdd(Session& session, const JoinOptions& options) {
   if (options.auto_accept && options.manifest.manual_accept) {
     return MakeError(Reason::kUsageInvalid, "--auto-accept and --manual-accept cannot be given together");
   }
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   RETURN_IF_ERROR(Register(session, hub, options));
   if (options.no_wait) {
     session.Say(absl::StrCat("Join it with: navectl cluster manifest ", options.name, " | kubectl apply -f -\n"));
@@ -138,9 +140,9 @@ absl::StatusOr<ExitCode> RunAdd(Session& session, const JoinOptions& options) {
   session.Say(absl::StrCat("The token is valid ", FormatAge(left), ", for one use, for this cluster only.\n",
                            "Run ONE of these with admin rights on the new cluster:\n"));
   session.Print(absl::StrCat(
-      "# from a machine that has navectl and kubectl (makes a token of its own)\nnavectl cluster manifest ", options.name,
-      " | kubectl apply -f -\n# one self-contained line to send to the cluster's admin\n", FormatPasteLine(manifest),
-      "\n# a process outside the cluster: put this token into file T\n# ", token.token(),
+      "# from a machine that has navectl and kubectl (makes a token of its own)\nnavectl cluster manifest ",
+      options.name, " | kubectl apply -f -\n# one self-contained line to send to the cluster's admin\n",
+      FormatPasteLine(manifest), "\n# a process outside the cluster: put this token into file T\n# ", token.token(),
       "\nnave-agent --token-file T --kubeconfig K\n"));
   RETURN_IF_ERROR(WaitUntilJoined(session, options));
   return ExitCode::kOk;
@@ -148,7 +150,7 @@ absl::StatusOr<ExitCode> RunAdd(Session& session, const JoinOptions& options) {
 
 absl::StatusOr<ExitCode> RunManifest(Session& session, const JoinOptions& options) {
   RETURN_IF_ERROR(CheckName(options.name));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   v1::GetClusterRequest get;
   get.set_name(ClusterName(options.name));
   auto cluster = hub->Ask<v1::Cluster>(get);
@@ -176,7 +178,8 @@ void AddClusterJoinCommands(std::vector<Command>* table) {
         arguments.Positional("NAME", &options->name, "of the new cluster: a-z, 0-9 and '-'");
         DeclareTokenFlags(arguments, &options->token);
         DeclareManifestFlags(arguments, &options->manifest);
-        arguments.Flag("--auto-accept", &options->auto_accept, "the cluster need not be accepted by hand (the default)");
+        arguments.Flag("--auto-accept", &options->auto_accept,
+                       "the cluster need not be accepted by hand (the default)");
         arguments.Flag("--no-wait", &options->no_wait, "register it only");
         arguments.Text("--timeout", &options->timeout, "DURATION", "how long to wait, default 30m");
       },

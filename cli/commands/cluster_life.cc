@@ -59,7 +59,7 @@ std::string Done(absl::string_view name, absl::string_view what, bool dry_run) {
 template <typename Request>
 absl::StatusOr<ExitCode> RunSimple(Session& session, const LifeOptions& options, absl::string_view what) {
   ASSIGN_OR_RETURN(Request request, MakeRequest<Request>(session, options));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(v1::Cluster cluster, hub->Ask<v1::Cluster>(request));
   RETURN_IF_ERROR(PrintResult(session, cluster, Done(cluster.name(), what, options.dry_run)));
   return ExitCode::kOk;
@@ -79,8 +79,8 @@ absl::StatusOr<ExitCode> RunUnlock(Session& session, const LifeOptions& options)
 }
 absl::StatusOr<ExitCode> RunRevoke(Session& session, const LifeOptions& options) {
   ASSIGN_OR_RETURN(ExitCode code, RunSimple<v1::RevokeClusterRequest>(session, options, "revoked"));
-  session.Say(absl::StrCat("What runs there stays. It comes back with: navectl token create --cluster ", IdOf(options.name),
-                           " --rejoin\n"));
+  session.Say(absl::StrCat("What runs there stays. It comes back with: navectl token create --cluster ",
+                           IdOf(options.name), " --rejoin\n"));
   return code;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<ExitCode> RunAccept(Session& session, const LifeOptions& options)
   ASSIGN_OR_RETURN(auto request, MakeRequest<v1::AcceptClusterRequest>(session, options));
   request.set_unknown_uid(options.uid);
   request.set_cluster_set(options.cluster_set);
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   auto cluster = hub->Ask<v1::Cluster>(request);
   std::string what = "accepted";
   if (!cluster.ok() && ErrorReason(cluster.status()) == GetReasonInfo(Reason::kClusterStateConflict).upper) {
@@ -131,7 +131,7 @@ absl::StatusOr<ExitCode> RunRemove(Session& session, const LifeOptions& options)
                             "remove everything that bundles put there, its identity and its record", &confirm));
   }
   request.set_confirm(confirm);
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(v1::Cluster cluster, hub->Ask<v1::Cluster>(request));
   if (options.dry_run || options.no_wait) {
     RETURN_IF_ERROR(PrintResult(session, cluster, Done(cluster.name(), "is being removed", options.dry_run)));
@@ -146,7 +146,8 @@ absl::StatusOr<ExitCode> RunForget(Session& session, const LifeOptions& options)
   ASSIGN_OR_RETURN(auto request, MakeRequest<v1::ForgetClusterRequest>(session, options));
   std::string confirm = options.confirm;
   if (!options.dry_run) {
-    RETURN_IF_ERROR(AskName(session, IdOf(request.name()), "drop its record and leave behind whatever runs there", &confirm));
+    RETURN_IF_ERROR(
+        AskName(session, IdOf(request.name()), "drop its record and leave behind whatever runs there", &confirm));
     if (confirm.empty()) {
       return MakeError(Reason::kNotConfirmed, absl::StrCat("cluster \"", IdOf(request.name()), "\" was not forgotten"),
                        {{"help", absl::StrCat("navectl cluster forget ", IdOf(request.name()), " --confirm ",
@@ -154,7 +155,7 @@ absl::StatusOr<ExitCode> RunForget(Session& session, const LifeOptions& options)
     }
   }
   request.set_confirm(confirm);
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(auto answer, hub->Ask<v1::ForgetClusterResponse>(request));
   if (session.output() == OutputFormat::kJson || session.output() == OutputFormat::kYaml) {
     session.Print(FormatAnswer(answer, session.output()));
@@ -172,11 +173,12 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const LifeOptions& options) 
   ASSIGN_OR_RETURN(auto request, MakeRequest<v1::AdoptClusterRequest>(session, options));
   std::string confirm = options.confirm;
   if (options.remove_unclaimed && !options.dry_run) {
-    RETURN_IF_ERROR(AskName(session, IdOf(request.name()), "remove what runs there and the hub does not know", &confirm));
+    RETURN_IF_ERROR(
+        AskName(session, IdOf(request.name()), "remove what runs there and the hub does not know", &confirm));
   }
   request.set_remove_unclaimed(options.remove_unclaimed);
   request.set_confirm(confirm);
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(auto answer, hub->Ask<v1::AdoptClusterResponse>(request));
   if (session.output() == OutputFormat::kJson || session.output() == OutputFormat::kYaml) {
     session.Print(FormatAnswer(answer, session.output()));
@@ -185,7 +187,8 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const LifeOptions& options) 
   session.Print(Done(request.name(), "follows the hub's present state from now on", options.dry_run));
   if (answer.not_desired_total() > 0) {
     session.Say(absl::StrCat(options.remove_unclaimed ? "Removed: " : "Not known to the hub, and kept: ",
-                             Count(answer.not_desired_total(), "key"), ": ", absl::StrJoin(answer.not_desired(), ", "), "\n"));
+                             Count(answer.not_desired_total(), "key"), ": ", absl::StrJoin(answer.not_desired(), ", "),
+                             "\n"));
   }
   return ExitCode::kOk;
 }
@@ -205,7 +208,8 @@ void Add(const char* verb, const char* summary, Runner run, std::vector<Command>
 
 void DeclareRemoval(ArgumentList& arguments, LifeOptions* options) {
   DeclareLife(arguments, options);
-  arguments.Text("--confirm", &options->confirm, "NAME", "the cluster's name again: nothing is asked and nothing held back");
+  arguments.Text("--confirm", &options->confirm, "NAME",
+                 "the cluster's name again: nothing is asked and nothing held back");
 }
 
 }  // namespace
@@ -219,7 +223,8 @@ void AddClusterLifeCommands(std::vector<Command>* table) {
       {"navectl cluster accept edge-17", "navectl cluster accept edge-17 --uid 0b5f3c1e-…   # one that the hub lost"},
       [](ArgumentList& arguments, LifeOptions* options) {
         DeclareLife(arguments, options);
-        arguments.Text("--uid", &options->uid, "UID", "of a cluster that is UnknownToThisHub; NAME is then its new name");
+        arguments.Text("--uid", &options->uid, "UID",
+                       "of a cluster that is UnknownToThisHub; NAME is then its new name");
         arguments.Text("--set", &options->cluster_set, "SET", "cluster set of a record that is made anew");
       },
       &RunAccept));
@@ -245,7 +250,8 @@ void AddClusterLifeCommands(std::vector<Command>* table) {
       {"navectl cluster adopt edge-17", "navectl cluster adopt edge-17 --remove-unclaimed"},
       [](ArgumentList& arguments, LifeOptions* options) {
         DeclareRemoval(arguments, options);
-        arguments.Flag("--remove-unclaimed", &options->remove_unclaimed, "also remove what the hub does not know (NotDesired)");
+        arguments.Flag("--remove-unclaimed", &options->remove_unclaimed,
+                       "also remove what the hub does not know (NotDesired)");
       },
       &RunAdopt));
 }

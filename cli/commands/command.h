@@ -1,5 +1,5 @@
-// What a command is: where it stands in the tree, what it takes, what it does. The parser of command lines (cli/program) and
-// the commands meet here only, so that neither knows the other.
+// What a command is: where it stands in the tree, what it takes, what it does. The parser of command lines
+// (cli/program) and the commands meet here only, so that neither knows the other.
 #ifndef NAVE_CLI_COMMANDS_COMMAND_H_
 #define NAVE_CLI_COMMANDS_COMMAND_H_
 

@@ -1,8 +1,9 @@
 // config: contexts.
+#include "cli/context/config.h"
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/session.h"
-#include "cli/context/config.h"
 #include "cli/output/table.h"
 #include "common/base/error.h"
 #include "common/base/nearest_word.h"
@@ -29,7 +30,9 @@ absl::StatusOr<ExitCode> RunGetContexts(Session& session, const ConfigOptions&) 
   Table table({"CURRENT", "NAME", "HUB", "PROJECT", "AS"});
   for (const Context& context : config.contexts) {
     table.Add({context.name == config.current_context ? "*" : " ", context.name, context.hub, context.project,
-               !context.token_file.empty() ? "token" : context.certificate.empty() ? "" : "certificate"});
+               !context.token_file.empty()   ? "token"
+               : context.certificate.empty() ? ""
+                                             : "certificate"});
   }
   session.Print(table.Format(session.out_style()));
   return ExitCode::kOk;
@@ -86,16 +89,19 @@ absl::StatusOr<ExitCode> RunImport(Session& session, const ConfigOptions& option
 }  // namespace
 
 void AddConfigCommands(std::vector<Command>* table) {
-  table->push_back(MakeCommand<ConfigOptions>("config get-contexts", "List the contexts", {"navectl config get-contexts"},
-                                              &DeclareNothing, &RunGetContexts));
+  table->push_back(MakeCommand<ConfigOptions>("config get-contexts", "List the contexts",
+                                              {"navectl config get-contexts"}, &DeclareNothing, &RunGetContexts));
   table->push_back(MakeCommand<ConfigOptions>(
       "config use-context", "Make a context the current one", {"navectl config use-context production"},
-      [](ArgumentList& arguments, ConfigOptions* options) { arguments.Positional("NAME", &options->name, "of the context"); },
+      [](ArgumentList& arguments, ConfigOptions* options) {
+        arguments.Positional("NAME", &options->name, "of the context");
+      },
       &RunUseContext));
   table->push_back(MakeCommand<ConfigOptions>("config current-context", "Print the name of the current context",
                                               {"navectl config current-context"}, &DeclareNothing, &RunCurrentContext));
   table->push_back(MakeCommand<ConfigOptions>(
-      "config view", "Show the configuration without its keys", {"navectl config view", "navectl config view --origins"},
+      "config view", "Show the configuration without its keys",
+      {"navectl config view", "navectl config view --origins"},
       [](ArgumentList& arguments, ConfigOptions* options) {
         arguments.Flag("--origins", &options->origins, "the settings in effect and where each comes from");
       },

@@ -32,14 +32,16 @@ std::vector<Held> HeldOf(const v1::Bundle& bundle, const std::vector<v1::Assignm
   std::vector<Held> held;
   const v1::BundleStatus& status = bundle.status();
   if (!status.held_hash().empty() && only_cluster.empty()) {
-    held.push_back({"", status.held_hash(), absl::StrCat("it leaves ", Count(status.held_clusters_size(), "cluster"), ": ",
-                                                         absl::StrJoin(status.held_clusters(), ", "))});
+    held.push_back({"", status.held_hash(),
+                    absl::StrCat("it leaves ", Count(status.held_clusters_size(), "cluster"), ": ",
+                                 absl::StrJoin(status.held_clusters(), ", "))});
   }
   for (const v1::Assignment& assignment : assignments) {
     if (assignment.confirm_digest().empty()) continue;
     if (!only_cluster.empty() && assignment.cluster() != only_cluster) continue;
-    std::string what = assignment.message().empty() ? absl::StrCat("removals of ", Count(assignment.counts().total(), "object"))
-                                                    : assignment.message();
+    std::string what = assignment.message().empty()
+                           ? absl::StrCat("removals of ", Count(assignment.counts().total(), "object"))
+                           : assignment.message();
     held.push_back({assignment.cluster(), assignment.confirm_digest(),
                     absl::StrCat("on ", assignment.cluster(), ": ", PrintableText(what))});
   }
@@ -61,8 +63,9 @@ absl::StatusOr<ExitCode> RunConfirm(Session& session, const ConfirmOptions& opti
   bool full = options.bundle.find('/') != std::string::npos;
   auto target = full ? ParseTarget(options.bundle, project) : MakeTarget(*FindKind("bundle"), options.bundle, project);
   RETURN_IF_ERROR(target.status());
-  if (target->kind->kind != "Bundle") return MakeError(Reason::kUsageInvalid, "only a bundle's removals can be confirmed");
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  if (target->kind->kind != "Bundle")
+    return MakeError(Reason::kUsageInvalid, "only a bundle's removals can be confirmed");
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   std::string id = IdOf(target->name);
   if (!options.shown.empty()) {
     RETURN_IF_ERROR(Confirm(hub, session, target->name, options.cluster, options.shown));
@@ -81,7 +84,8 @@ absl::StatusOr<ExitCode> RunConfirm(Session& session, const ConfirmOptions& opti
   if (!options.yes) RETURN_IF_ERROR(AskYes(session, "Let it happen?"));
   for (const Held& item : held) {
     RETURN_IF_ERROR(Confirm(hub, session, target->name, item.cluster, item.shown));
-    session.Print(absl::StrCat("bundle/", id, " confirmed", item.cluster.empty() ? "" : absl::StrCat(" on ", item.cluster), "\n"));
+    session.Print(absl::StrCat("bundle/", id, " confirmed",
+                               item.cluster.empty() ? "" : absl::StrCat(" on ", item.cluster), "\n"));
   }
   return ExitCode::kOk;
 }
@@ -95,7 +99,8 @@ void AddConfirmCommands(std::vector<Command>* table) {
       [](ArgumentList& arguments, ConfirmOptions* options) {
         arguments.Positional("BUNDLE", &options->bundle, "the bundle's name");
         arguments.Text("--cluster", &options->cluster, "NAME", "only what is held on this cluster");
-        arguments.Text("--shown", &options->shown, "HASH", "what was looked at: the bundle's heldHash or an assignment's confirmDigest");
+        arguments.Text("--shown", &options->shown, "HASH",
+                       "what was looked at: the bundle's heldHash or an assignment's confirmDigest");
         arguments.Flag("-y,--yes", &options->yes, "do not ask");
       },
       &RunConfirm));

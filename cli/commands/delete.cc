@@ -31,12 +31,14 @@ struct DeleteFlags {
   std::string timeout;
 };
 
-absl::StatusOr<std::vector<Target>> TargetsOf(Session& session, const DeleteFlags& options, const std::string& project) {
+absl::StatusOr<std::vector<Target>> TargetsOf(Session& session, const DeleteFlags& options,
+                                              const std::string& project) {
   std::vector<Target> targets;
   if (options.files.empty()) {
     ASSIGN_OR_RETURN(Selection selection, ParseSelection(options.what, project));
     if (selection.targets.empty()) {
-      return MakeError(Reason::kUsageInvalid, absl::StrCat("what to delete must be named: delete ", KindWord(*selection.kind), "/NAME"));
+      return MakeError(Reason::kUsageInvalid,
+                       absl::StrCat("what to delete must be named: delete ", KindWord(*selection.kind), "/NAME"));
     }
     return selection.targets;
   }
@@ -56,17 +58,20 @@ absl::Status CheckDeletable(const Target& target) {
   if (MakeDeleteRequest(*target.kind, target.name, {}) != nullptr) return absl::OkStatus();
   std::string id = IdOf(target.name);
   if (target.kind->kind == "Cluster") {
-    return MakeError(Reason::kUsageInvalid, absl::StrCat("a cluster is removed or forgotten, not deleted: cluster \"", id, "\""),
+    return MakeError(Reason::kUsageInvalid,
+                     absl::StrCat("a cluster is removed or forgotten, not deleted: cluster \"", id, "\""),
                      {{"help", absl::StrCat("navectl cluster remove ", id, "     # takes down what bundles put there")},
                       {"help", absl::StrCat("navectl cluster forget ", id, "     # it is gone for good")}});
   }
-  return MakeError(Reason::kUsageInvalid, absl::StrCat("a ", KindWord(*target.kind), " cannot be deleted: the hub keeps them"));
+  return MakeError(Reason::kUsageInvalid,
+                   absl::StrCat("a ", KindWord(*target.kind), " cannot be deleted: the hub keeps them"));
 }
 
 std::string Progress(const v1::Bundle& bundle) {
   const v1::BundleStatus& status = bundle.status();
   std::string text = absl::StrCat("Waiting: ", Count(status.counts().removing(), "cluster"), " to go");
-  if (status.counts().disconnected() > 0) absl::StrAppend(&text, ", ", status.counts().disconnected(), " not connected");
+  if (status.counts().disconnected() > 0)
+    absl::StrAppend(&text, ", ", status.counts().disconnected(), " not connected");
   StateWord state = StateOf(bundle);
   if (!state.reason.empty()) absl::StrAppend(&text, " (", state.reason, ")");
   return text + "\n";
@@ -108,7 +113,8 @@ absl::Status DeleteOne(Session& session, HubClient* hub, const Target& target, c
     uint32_t clusters = found.status().counts().clusters();
     if (!options.orphan && !dry_run && clusters > 0) {
       RETURN_IF_ERROR(AskName(session, IdOf(target.name),
-                              absl::StrCat("delete ", name, " and its objects on ", Count(clusters, "cluster")), &how.confirm));
+                              absl::StrCat("delete ", name, " and its objects on ", Count(clusters, "cluster")),
+                              &how.confirm));
     }
   } else if (options.orphan || !options.confirm.empty()) {
     return MakeError(Reason::kUsageInvalid, absl::StrCat("--orphan and --confirm are for bundles, not for ", name));
@@ -140,7 +146,7 @@ absl::StatusOr<ExitCode> RunDelete(Session& session, const DeleteFlags& flags) {
   if (targets.size() > 1 && !options.confirm.empty()) {
     return MakeError(Reason::kUsageInvalid, "`--confirm`: confirms one name; delete them one by one");
   }
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   absl::Status first_error;
   size_t done = 0;
   for (const Target& target : targets) {
@@ -169,7 +175,8 @@ void AddDeleteCommands(std::vector<Command>* table) {
         arguments.Texts("-f,--filename", &options->files, "PATH", "what these files name");
         arguments.Flag("-R,--recursive", &options->recursive, "sub-folders too");
         arguments.Flag("--orphan", &options->orphan, "leave the bundle's objects on the clusters");
-        arguments.Text("--confirm", &options->confirm, "NAME", "the bundle's name again: nothing is asked and nothing held back");
+        arguments.Text("--confirm", &options->confirm, "NAME",
+                       "the bundle's name again: nothing is asked and nothing held back");
         arguments.Flag("--no-wait", &options->no_wait, "do not wait until it is gone");
         arguments.Text("--wait", &options->wait, "true|false", "false is --no-wait");
         arguments.Text("--timeout", &options->timeout, "DURATION", "how long to wait, default 10m");

@@ -1,11 +1,12 @@
 // describe: a resource with what belongs to it.
+#include "cli/resources/describe.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/details.h"
 #include "cli/commands/output.h"
-#include "cli/resources/describe.h"
 #include "cli/resources/fetch.h"
 #include "common/base/error.h"
 #include "common/base/status_macros.h"
@@ -42,7 +43,7 @@ absl::Status Describe(Session& session, HubClient* hub, const google::protobuf::
 absl::StatusOr<ExitCode> RunDescribe(Session& session, const DescribeOptions& options) {
   ASSIGN_OR_RETURN(std::string project, session.Project());
   ASSIGN_OR_RETURN(Selection selection, ParseSelection(options.what, project));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   std::vector<MessagePtr> resources;
   for (const Target& target : selection.targets) {
     ASSIGN_OR_RETURN(MessagePtr resource, FetchOne(hub, target));
@@ -54,7 +55,8 @@ absl::StatusOr<ExitCode> RunDescribe(Session& session, const DescribeOptions& op
     }
     ListOptions list;
     list.label_selector = options.selector;
-    if (selection.kind->in_project) list.parent = ProjectName(options.all_projects ? kAnyProject : absl::string_view(project));
+    if (selection.kind->in_project)
+      list.parent = ProjectName(options.all_projects ? kAnyProject : absl::string_view(project));
     ASSIGN_OR_RETURN(resources, FetchAll(hub, *selection.kind, list));
   }
   for (size_t i = 0; i < resources.size(); ++i) {
@@ -82,9 +84,8 @@ absl::StatusOr<std::vector<v1::Assignment>> FetchAssignments(HubClient* hub, con
     request.set_name(name);
     request.set_page_size(500);
     request.set_view(v1::VIEW_FULL);
-    return FetchPages(hub, &request, &response, [&] {
-      all.insert(all.end(), response.assignments().begin(), response.assignments().end());
-    });
+    return FetchPages(hub, &request, &response,
+                      [&] { all.insert(all.end(), response.assignments().begin(), response.assignments().end()); });
   };
   if (ParseName("name", "clusters", name).ok()) {
     RETURN_IF_ERROR(fetch(v1::ListClusterAssignmentsRequest(), v1::ListClusterAssignmentsResponse()));
@@ -104,7 +105,8 @@ absl::StatusOr<std::vector<v1::ObjectState>> FetchObjects(Session& session, HubC
   RETURN_IF_ERROR(FetchPages(hub, &request, &response, [&] {
     all.insert(all.end(), response.objects().begin(), response.objects().end());
     for (const std::string& cluster : response.unreachable()) {
-      if (std::find(unreachable.begin(), unreachable.end(), cluster) == unreachable.end()) unreachable.push_back(cluster);
+      if (std::find(unreachable.begin(), unreachable.end(), cluster) == unreachable.end())
+        unreachable.push_back(cluster);
     }
   }));
   for (const std::string& cluster : unreachable) {

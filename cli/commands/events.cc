@@ -37,7 +37,8 @@ absl::StatusOr<ListOptions> ScopeOf(const EventOptions& options, const std::stri
     return list;
   }
   ASSIGN_OR_RETURN(Selection selection, ParseSelection(options.about, project));
-  if (selection.targets.size() != 1) return MakeError(Reason::kUsageInvalid, "events are about one thing: KIND/NAME or hub");
+  if (selection.targets.size() != 1)
+    return MakeError(Reason::kUsageInvalid, "events are about one thing: KIND/NAME or hub");
   const Target& target = selection.targets[0];
   if (target.kind->kind == "Cluster") {
     list.about = target.name;
@@ -54,7 +55,7 @@ absl::StatusOr<ExitCode> RunEvents(Session& session, const EventOptions& options
   RETURN_IF_ERROR(UseOutput(session, options.output));
   ASSIGN_OR_RETURN(std::string project, session.Project());
   ASSIGN_OR_RETURN(ListOptions list, ScopeOf(options, project));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   const KindInfo& kind = *FindKind("event");
   if (!options.watch) {
     ASSIGN_OR_RETURN(std::vector<MessagePtr> found, FetchAll(hub, kind, list));

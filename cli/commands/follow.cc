@@ -42,7 +42,7 @@ std::string ParentOf(const Target& target) {
 
 absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& options, absl::Time deadline,
                     absl::FunctionRef<bool(const WatchEvent&)> on_event) {
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   std::string resume;
   absl::Duration wait = kRetryMin;
   bool ever = false;
@@ -79,7 +79,7 @@ absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& o
 
 absl::Status FollowOne(Session& session, const Target& target, absl::Time deadline,
                        absl::FunctionRef<bool(const Message*)> on_state) {
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ListOptions options;
   options.parent = ParentOf(target);
   if (MakeWatchRequest(*target.kind, options, "") == nullptr) return PollOne(session, hub, target, deadline, on_state);

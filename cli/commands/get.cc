@@ -1,10 +1,11 @@
 // get: resources of any kind.
+#include "cli/commands/get.h"
+
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/follow.h"
-#include "cli/commands/get.h"
 #include "cli/commands/output.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
@@ -50,10 +51,12 @@ absl::Status PrintAll(Session& session, HubClient* hub, const KindInfo& kind, co
   std::vector<v1::UnknownCluster> unknown;
   if (kind.kind == "Cluster" && options.selector.empty()) unknown = FetchUnknown(session, hub);
   if (resources.empty() && unknown.empty()) {
-    session.Say(absl::StrCat("There are no ", kind.words[1], options.selector.empty() ? "" : " with these labels", ".\n"));
+    session.Say(
+        absl::StrCat("There are no ", kind.words[1], options.selector.empty() ? "" : " with these labels", ".\n"));
     return absl::OkStatus();
   }
-  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects, options.show_labels, session.Now()};
+  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects, options.show_labels,
+                        session.Now()};
   Table rows(Headers(kind, columns));
   for (const Message* resource : resources) rows.Add(MakeRow(kind, *resource, columns));
   for (const v1::UnknownCluster& cluster : unknown) rows.Add(MakeRow(cluster, columns));
@@ -120,7 +123,8 @@ absl::StatusOr<ExitCode> WatchKind(Session& session, const KindInfo& kind, const
                                    const std::vector<Target>& only, const GetOptions& options) {
   ASSIGN_OR_RETURN(std::string project, session.Project());
   bool as_table = session.output() == OutputFormat::kTable || session.output() == OutputFormat::kWide;
-  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects, options.show_labels, session.Now()};
+  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects, options.show_labels,
+                        session.Now()};
   Table table(Headers(kind, columns));
   std::vector<std::string> shown;
   bool synced = false;
@@ -134,7 +138,8 @@ absl::StatusOr<ExitCode> WatchKind(Session& session, const KindInfo& kind, const
     }
     if (event.item == nullptr) return true;
     const std::string& name = NameOf(*event.item);
-    if (!only.empty() && std::none_of(only.begin(), only.end(), [&](const Target& t) { return t.name == name; })) return true;
+    if (!only.empty() && std::none_of(only.begin(), only.end(), [&](const Target& t) { return t.name == name; }))
+      return true;
     matched = true;
     // The items that are there form the table; then rows are added.
     if (!synced && as_table) {
@@ -164,7 +169,7 @@ absl::StatusOr<ExitCode> RunGet(Session& session, const GetOptions& options) {
     }
   }
   ASSIGN_OR_RETURN(Selection selection, ParseSelection(arguments, project));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   if (!selection.targets.empty() && !options.selector.empty()) {
     return MakeError(Reason::kUsageInvalid, "names and a selector cannot be given together");
   }
@@ -173,7 +178,8 @@ absl::StatusOr<ExitCode> RunGet(Session& session, const GetOptions& options) {
   ListOptions list;
   list.label_selector = options.selector;
   if (kind.collection == "revisions") {
-    if (bundle.empty()) return MakeError(Reason::kUsageInvalid, "revisions are those of one bundle: get revisions BUNDLE");
+    if (bundle.empty())
+      return MakeError(Reason::kUsageInvalid, "revisions are those of one bundle: get revisions BUNDLE");
     list.parent = BundleName(project, bundle);
   } else if (kind.collection == "events") {
     list.parent = options.all_projects ? "-" : ProjectName(project);
@@ -189,7 +195,8 @@ absl::StatusOr<ExitCode> RunGet(Session& session, const GetOptions& options) {
 
 void DeclareGetFlags(ArgumentList& arguments, GetOptions* options) {
   DeclareOutput(arguments, &options->output);
-  arguments.Text("-l,--selector", &options->selector, "SELECTOR", "only those with these labels: a=b,c!=d,e in (x,y),!f");
+  arguments.Text("-l,--selector", &options->selector, "SELECTOR",
+                 "only those with these labels: a=b,c!=d,e in (x,y),!f");
   arguments.Flag("-w,--watch", &options->watch, "go on with every change");
   arguments.Flag("--show-labels", &options->show_labels, "a column with the labels");
   arguments.Flag("--no-headers", &options->no_headers, "no first line");
@@ -199,7 +206,7 @@ void AddGetCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<GetOptions>(
       "get", "Show resources: clusters, clustersets, bundles, revisions, projects, rolebindings, tokens, events",
       {"navectl get clusters -o wide", "navectl get bundle/web -o yaml", "navectl get bundles -A -w",
-       "navectl get revisions web", "navectl get clusters -l env=prod,region in (eu,us)"},
+       "navectl get revisions web", "navectl get clusters -l 'env=prod,region in (eu,us)'"},
       [](ArgumentList& arguments, GetOptions* options) {
         arguments.Positionals("KIND[/NAME]", &options->what, "KIND, KIND NAME..., or KIND/NAME...");
         DeclareGetFlags(arguments, options);

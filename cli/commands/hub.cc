@@ -38,7 +38,7 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const AdoptOptions& options)
   request.set_confirm(confirm);
   request.set_validate_only(options.dry_run);
   request.set_request_id(session.RequestId());
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(auto answer, hub->Ask<v1::AdoptHubResponse>(request));
   if (session.output() == OutputFormat::kJson || session.output() == OutputFormat::kYaml) {
     session.Print(FormatAnswer(answer, session.output()));
@@ -48,13 +48,15 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const AdoptOptions& options)
   std::string dry = options.dry_run ? " (server dry run)" : "";
   session.Print(absl::StrCat(Count(answer.adopted_total(), "cluster"), " adopted", list(answer.adopted()), dry, "\n"));
   if (options.accept_unknown) {
-    session.Print(absl::StrCat(Count(answer.accepted_total(), "unknown cluster"), " accepted", list(answer.accepted()), dry, "\n"));
+    session.Print(absl::StrCat(Count(answer.accepted_total(), "unknown cluster"), " accepted", list(answer.accepted()),
+                               dry, "\n"));
   }
   if (answer.not_desired_total() > 0) {
     session.Say(absl::StrCat(Count(answer.not_desired_total(), "key"), " that the hub does not know ",
-                             options.remove_unclaimed ? "will be removed.\n"
-                                                      : "stay as NotDesired: apply their bundles again, or navectl hub adopt "
-                                                        "--remove-unclaimed\n"));
+                             options.remove_unclaimed
+                                 ? "will be removed.\n"
+                                 : "stay as NotDesired: apply their bundles again, or navectl hub adopt "
+                                   "--remove-unclaimed\n"));
   }
   session.Say("All join tokens are void.\n");
   return ExitCode::kOk;
@@ -89,7 +91,8 @@ absl::StatusOr<ExitCode> RunVersion(Session& session, const VersionOptions& opti
   } else {
     session.Print(absl::StrCat("navectl  ", kVersion, "\n"));
     if (value.Find("hub") != nullptr) {
-      session.Print(absl::StrCat("hub      ", value.StringAt("hub", "version"), "   id ", value.StringAt("hub", "hubId"), "\n"));
+      session.Print(
+          absl::StrCat("hub      ", value.StringAt("hub", "version"), "   id ", value.StringAt("hub", "hubId"), "\n"));
     }
   }
   if (!error.ok()) return error;
@@ -102,14 +105,15 @@ struct WhoAmIOptions {
 
 absl::StatusOr<ExitCode> RunWhoAmI(Session& session, const WhoAmIOptions& options) {
   RETURN_IF_ERROR(UseOutput(session, options.output));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(auto answer, hub->Ask<v1::WhoAmIResponse>(v1::WhoAmIRequest()));
   if (session.output() == OutputFormat::kJson || session.output() == OutputFormat::kYaml) {
     session.Print(FormatAnswer(answer, session.output()));
     return ExitCode::kOk;
   }
   std::string groups = answer.groups().empty() ? "" : absl::StrCat("   groups ", absl::StrJoin(answer.groups(), ", "));
-  session.Print(absl::StrCat("user ", PrintableText(answer.user()), "   by ", answer.authenticated_by(), PrintableText(groups), "\n"));
+  session.Print(absl::StrCat("user ", PrintableText(answer.user()), "   by ", answer.authenticated_by(),
+                             PrintableText(groups), "\n"));
   Table rights({"ROLE", "SCOPE", "BY"});
   for (const auto& right : answer.rights()) rights.Add({right.role(), right.scope(), right.role_binding()});
   if (rights.empty()) {
@@ -149,9 +153,12 @@ void AddHubCommands(std::vector<Command>* table) {
       "hub adopt", "After a restore or a lost database: let every agent in HOLD follow the hub's present state",
       {"navectl hub adopt", "navectl hub adopt --accept-unknown", "navectl hub adopt --remove-unclaimed --confirm hub"},
       [](ArgumentList& arguments, AdoptOptions* options) {
-        arguments.Flag("--accept-unknown", &options->accept_unknown, "also accept every cluster that is UnknownToThisHub");
-        arguments.Flag("--remove-unclaimed", &options->remove_unclaimed, "also remove what the hub does not know (NotDesired)");
-        arguments.Text("--confirm", &options->confirm, "hub", "the removals are confirmed: nothing is asked and nothing held back");
+        arguments.Flag("--accept-unknown", &options->accept_unknown,
+                       "also accept every cluster that is UnknownToThisHub");
+        arguments.Flag("--remove-unclaimed", &options->remove_unclaimed,
+                       "also remove what the hub does not know (NotDesired)");
+        arguments.Text("--confirm", &options->confirm, "hub",
+                       "the removals are confirmed: nothing is asked and nothing held back");
         arguments.Flag("--dry-run", &options->dry_run, "the hub checks and changes nothing");
         DeclareOutput(arguments, &options->output);
       },

@@ -39,7 +39,8 @@ absl::Status PrintList(Session& session, const std::vector<const Message*>& reso
   }
   if (resources.empty()) return absl::OkStatus();
   const KindInfo& kind = *KindOf(*resources[0]);
-  ColumnOptions columns{session.output() == OutputFormat::kWide, options.show_project, options.show_labels, session.Now()};
+  ColumnOptions columns{session.output() == OutputFormat::kWide, options.show_project, options.show_labels,
+                        session.Now()};
   Table table(Headers(kind, columns));
   for (const Message* resource : resources) table.Add(MakeRow(kind, *resource, columns));
   session.Print(table.Format(session.out_style(), !options.no_headers));

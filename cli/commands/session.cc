@@ -29,9 +29,11 @@ absl::StatusOr<std::string> PemText(const PemSource& source) {
 }  // namespace
 
 absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view word) {
-  static const std::vector<std::pair<std::string, OutputFormat>> kFormats = {
-      {"table", OutputFormat::kTable}, {"wide", OutputFormat::kWide}, {"json", OutputFormat::kJson},
-      {"yaml", OutputFormat::kYaml},   {"name", OutputFormat::kName}};
+  static const std::vector<std::pair<std::string, OutputFormat>> kFormats = {{"table", OutputFormat::kTable},
+                                                                             {"wide", OutputFormat::kWide},
+                                                                             {"json", OutputFormat::kJson},
+                                                                             {"yaml", OutputFormat::kYaml},
+                                                                             {"name", OutputFormat::kName}};
   if (word.empty()) return OutputFormat::kTable;
   std::vector<std::string> words;
   for (const auto& [name, format] : kFormats) {
@@ -64,7 +66,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Make(const GlobalFlags& flags,
   session->out_style_ = Style::Decide(input);
   input.is_terminal = world->err_is_terminal;
   session->err_style_ = Style::Decide(input);
-  ASSIGN_OR_RETURN(session->request_timeout_, ParseSpanFlag("--request-timeout", flags.request_timeout, absl::Seconds(30)));
+  ASSIGN_OR_RETURN(session->request_timeout_,
+                   ParseSpanFlag("--request-timeout", flags.request_timeout, absl::Seconds(30)));
   if (session->request_timeout_ <= absl::ZeroDuration()) {
     return MakeError(Reason::kUsageInvalid, "`--request-timeout`: must be more than 0");
   }
@@ -113,7 +116,8 @@ absl::StatusOr<ConnectionOptions> Session::MakeConnection() {
                                                                           : ReadFile(settings->token_file.value));
     options.bearer_token = std::string(absl::StripAsciiWhitespace(token));
     if (options.bearer_token.empty()) {
-      return MakeError(Reason::kFileUnreadable, absl::StrCat("the token file ", settings->token_file.value, " is empty"));
+      return MakeError(Reason::kFileUnreadable,
+                       absl::StrCat("the token file ", settings->token_file.value, " is empty"));
     }
   }
   options.user_agent = std::string(kUserAgent);
@@ -200,8 +204,8 @@ absl::StatusOr<absl::Duration> ParseSpanFlag(absl::string_view flag, absl::strin
   return span;
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseLabelsFlag(absl::string_view flag,
-                                                                                const std::vector<std::string>& texts) {
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseLabelsFlag(
+    absl::string_view flag, const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::string>> labels;
   for (const std::string& item : SplitList(texts)) {
     std::vector<std::string> parts = absl::StrSplit(item, absl::MaxSplits('=', 1));

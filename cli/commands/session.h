@@ -98,7 +98,7 @@ absl::StatusOr<absl::Duration> ParseSpanFlag(absl::string_view flag, absl::strin
 
 // "a=b,c=d". USAGE_INVALID.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseLabelsFlag(absl::string_view flag,
-                                                                                const std::vector<std::string>& texts);
+                                                                                 const std::vector<std::string>& texts);
 // Splits each at commas.
 std::vector<std::string> SplitList(const std::vector<std::string>& texts);
 

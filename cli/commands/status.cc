@@ -38,15 +38,16 @@ absl::StatusOr<ExitCode> StatusOfOne(Session& session, HubClient* hub, const Tar
   RETURN_IF_ERROR(PrintList(session, {resource.get()}, true, {}));
   if (bundle && !static_cast<const v1::Bundle&>(*resource).status().held_hash().empty()) {
     const auto& held = static_cast<const v1::Bundle&>(*resource).status();
-    session.Print(absl::StrCat("Held until confirmed: it would leave ", Count(held.held_clusters_size(), "cluster"), ": ",
-                               absl::StrJoin(held.held_clusters(), ", "), "\n  navectl confirm ", IdOf(target.name), "\n"));
+    session.Print(absl::StrCat("Held until confirmed: it would leave ", Count(held.held_clusters_size(), "cluster"),
+                               ": ", absl::StrJoin(held.held_clusters(), ", "), "\n  navectl confirm ",
+                               IdOf(target.name), "\n"));
   }
   ASSIGN_OR_RETURN(std::vector<v1::Assignment> assignments, FetchAssignments(hub, target.name));
   session.Print(absl::StrCat("\n", FormatAssignments(assignments, bundle, session.out_style(), session.Now())));
   for (const v1::Assignment& assignment : assignments) {
     if (assignment.confirm_digest().empty()) continue;
-    session.Print(absl::StrCat("  Removals on ", assignment.cluster(), " are held: navectl confirm ", IdOf(assignment.bundle()),
-                               " --cluster ", assignment.cluster(), "\n"));
+    session.Print(absl::StrCat("  Removals on ", assignment.cluster(), " are held: navectl confirm ",
+                               IdOf(assignment.bundle()), " --cluster ", assignment.cluster(), "\n"));
   }
   return ExitCode::kOk;
 }
@@ -59,7 +60,7 @@ absl::StatusOr<ExitCode> RunStatus(Session& session, const StatusOptions& option
     ASSIGN_OR_RETURN(selection, ParseSelection(options.what, project));
     if (selection.targets.size() != 1) return MakeError(Reason::kUsageInvalid, "at most one KIND/NAME can be given");
   }
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   if (!selection.targets.empty()) return StatusOfOne(session, hub, selection.targets[0]);
   StatusInput input;
   ASSIGN_OR_RETURN(input.hub, hub->Ask<v1::Hub>(v1::GetHubRequest()));
@@ -87,7 +88,8 @@ void AddStatusCommands(std::vector<Command>* table) {
       "status", "Show the hub, the fleet and what is not ready on one screen",
       {"navectl status", "navectl status bundle/web", "navectl status --check   # exit code 1 unless all is well"},
       [](ArgumentList& arguments, StatusOptions* options) {
-        arguments.Positionals("KIND/NAME", &options->what, "only this bundle or cluster, with its objects that are not right", false);
+        arguments.Positionals("KIND/NAME", &options->what,
+                              "only this bundle or cluster, with its objects that are not right", false);
         arguments.Flag("--check", &options->check, "exit code 1 when something is not ready");
         DeclareOutput(arguments, &options->output);
       },

@@ -31,7 +31,8 @@ absl::StatusOr<ExitCode> RunCreate(Session& session, const CreateOptions& option
   }
   const v1::JoinToken& token = created.join_token();
   absl::Duration left = TimeFromProto(token.status().expire_time()) - session.Now();
-  std::string whose = token.spec().cluster().empty() ? "a new cluster" : absl::StrCat("cluster ", token.spec().cluster(), " only");
+  std::string whose =
+      token.spec().cluster().empty() ? "a new cluster" : absl::StrCat("cluster ", token.spec().cluster(), " only");
   session.Say(absl::StrCat("Token ", IdOf(token.name()), " is valid ", FormatAge(left), ", for one use, for ", whose,
                            ". It is shown once.\n"));
   session.Print(absl::StrCat(created.token(), "\n"));
@@ -43,7 +44,7 @@ struct RevokeOptions {
 };
 
 absl::StatusOr<ExitCode> RunRevoke(Session& session, const RevokeOptions& options) {
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   for (const std::string& id : options.ids) {
     ASSIGN_OR_RETURN(Target target, MakeTarget(*FindKind("token"), id, ""));
     DeleteOptions how;
@@ -84,7 +85,7 @@ absl::StatusOr<v1::CreateJoinTokenResponse> CreateToken(Session& session, const 
   spec->set_cluster_set(flags.cluster_set);
   for (const auto& [key, value] : labels) (*spec->mutable_labels())[key] = value;
   request.set_request_id(session.RequestId());
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   return hub->Ask<v1::CreateJoinTokenResponse>(request);
 }
 

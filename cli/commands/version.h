@@ -1,4 +1,4 @@
-// navectl version.
+// The version of navectl.
 #ifndef NAVE_CLI_COMMANDS_VERSION_H_
 #define NAVE_CLI_COMMANDS_VERSION_H_
 

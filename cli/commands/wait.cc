@@ -33,7 +33,8 @@ std::string Wanted(const WaitFor& wait) {
 absl::Status TooLate(const std::string& name, const WaitFor& wait, const std::string& present, const Target& target) {
   std::string is = present.empty() ? "" : absl::StrCat(", it is ", present);
   ErrorMetadata next;
-  if (target.kind->kind == "Bundle" || target.kind->kind == "Cluster") next.emplace_back("help", absl::StrCat("navectl why ", name));
+  if (target.kind->kind == "Bundle" || target.kind->kind == "Cluster")
+    next.emplace_back("help", absl::StrCat("navectl why ", name));
   return MakeError(Reason::kTimeout, absl::StrCat(name, " is not ", Wanted(wait), " in time", is), std::move(next));
 }
 
@@ -76,7 +77,8 @@ absl::StatusOr<std::vector<Target>> WaitTargets(HubClient* hub, const Selection&
   list.label_selector = options.selector;
   if (selection.kind->in_project) list.parent = ProjectName(project);
   ASSIGN_OR_RETURN(std::vector<MessagePtr> found, FetchAll(hub, *selection.kind, list));
-  if (found.empty()) return MakeError(Reason::kNotFound, absl::StrCat("no ", KindWord(*selection.kind), " has these labels"));
+  if (found.empty())
+    return MakeError(Reason::kNotFound, absl::StrCat("no ", KindWord(*selection.kind), " has these labels"));
   std::vector<Target> targets;
   for (const MessagePtr& resource : found) targets.push_back({selection.kind, NameOf(*resource)});
   return targets;
@@ -89,7 +91,7 @@ absl::StatusOr<ExitCode> RunWait(Session& session, const WaitOptions& options) {
   if (timeout < absl::ZeroDuration()) timeout = absl::Hours(24 * 7);
   ASSIGN_OR_RETURN(std::string project, session.Project());
   ASSIGN_OR_RETURN(Selection selection, ParseSelection(options.what, project));
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(std::vector<Target> targets, WaitTargets(hub, selection, options, project));
   absl::Time deadline = session.Now() + timeout;
   for (const Target& target : targets) {
@@ -108,7 +110,8 @@ void AddWaitCommands(std::vector<Command>* table) {
        "navectl wait bundle/web --for=delete", "navectl wait clusters -l env=prod --for=Ready"},
       [](ArgumentList& arguments, WaitOptions* options) {
         arguments.Positionals("KIND/NAME", &options->what, "KIND NAME..., KIND/NAME..., or KIND with -l or --all");
-        arguments.Text("--for", &options->wait_for, "WHAT", "delete, create, a state, condition=NAME[=VALUE], jsonpath={.path}=VALUE");
+        arguments.Text("--for", &options->wait_for, "WHAT",
+                       "delete, create, a state, condition=NAME[=VALUE], jsonpath={.path}=VALUE");
         arguments.Text("--timeout", &options->timeout, "DURATION", "default 5m; 0 looks once, negative waits a week");
         arguments.Text("-l,--selector", &options->selector, "SELECTOR", "those with these labels");
         arguments.Flag("--all", &options->all, "all of the kind");

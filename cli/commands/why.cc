@@ -33,12 +33,14 @@ absl::StatusOr<ExitCode> RunWhy(Session& session, const WhyOptions& options) {
   RETURN_IF_ERROR(UseOutput(session, options.output));
   ASSIGN_OR_RETURN(std::string project, session.Project());
   ASSIGN_OR_RETURN(Selection selection, ParseSelection(options.what, project));
-  if (selection.targets.size() != 1) return MakeError(Reason::kUsageInvalid, "one cluster or bundle must be named: why KIND/NAME");
+  if (selection.targets.size() != 1)
+    return MakeError(Reason::kUsageInvalid, "one cluster or bundle must be named: why KIND/NAME");
   const Target& target = selection.targets[0];
   if (target.kind->kind != "Cluster" && target.kind->kind != "Bundle") {
-    return MakeError(Reason::kUsageInvalid, absl::StrCat("only clusters and bundles can be asked why, not a ", KindWord(*target.kind)));
+    return MakeError(Reason::kUsageInvalid,
+                     absl::StrCat("only clusters and bundles can be asked why, not a ", KindWord(*target.kind)));
   }
-  ASSIGN_OR_RETURN(HubClient* hub, session.Hub());
+  ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(v1::Diagnosis diagnosis, Diagnose(hub, target));
   if (session.output() == OutputFormat::kJson || session.output() == OutputFormat::kYaml) {
     session.Print(FormatAnswer(diagnosis, session.output()));
@@ -58,7 +60,8 @@ absl::StatusOr<ExitCode> RunClusterWhy(Session& session, const WhyOptions& optio
 
 void AddWhyCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<WhyOptions>(
-      "why", "Say why a cluster or a bundle is in its state, and what to do", {"navectl why bundle/web", "navectl why cluster/edge-17"},
+      "why", "Say why a cluster or a bundle is in its state, and what to do",
+      {"navectl why bundle/web", "navectl why cluster/edge-17"},
       [](ArgumentList& arguments, WhyOptions* options) {
         arguments.Positionals("KIND/NAME", &options->what, "a cluster or a bundle");
         DeclareOutput(arguments, &options->output);

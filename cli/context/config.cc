@@ -169,8 +169,8 @@ std::string FormatConfig(const Config& config, bool redact) {
 
 absl::Status MergeConfig(const Config& from, absl::string_view rename, bool overwrite, Config* into) {
   if (!rename.empty() && from.contexts.size() != 1) {
-    return MakeError(Reason::kUsageInvalid, absl::StrCat("the file has ", from.contexts.size(),
-                                                         " contexts: a name can be given to one only"));
+    return MakeError(Reason::kUsageInvalid,
+                     absl::StrCat("the file has ", from.contexts.size(), " contexts: a name can be given to one only"));
   }
   Config merged = *into;
   for (Context context : from.contexts) {
@@ -180,8 +180,9 @@ absl::Status MergeConfig(const Config& from, absl::string_view rename, bool over
       if (candidate.name == context.name) existing = &candidate;
     }
     if (existing != nullptr && *existing != context && !overwrite) {
-      return MakeError(Reason::kAlreadyExists, absl::StrCat("context \"", context.name, "\" exists and is another"),
-                       {{"help", "Give it a name of its own with --name NAME, or replace the old one with --overwrite."}});
+      return MakeError(
+          Reason::kAlreadyExists, absl::StrCat("context \"", context.name, "\" exists and is another"),
+          {{"help", "Give it a name of its own with --name NAME, or replace the old one with --overwrite."}});
     }
     if (existing != nullptr) {
       *existing = context;

@@ -59,8 +59,8 @@ absl::StatusOr<Config> ParseConfig(absl::string_view path, absl::string_view tex
 // With `redact` keys are left out ("REDACTED"), for people to look at.
 std::string FormatConfig(const Config& config, bool redact = false);
 
-// `from`'s contexts added to `into`; one of a name that exists is replaced only with `overwrite`, else ALREADY_EXISTS. The
-// current context becomes that of `from`. `rename` (may be empty) names the context when `from` has just one.
+// `from`'s contexts added to `into`; one of a name that exists is replaced only with `overwrite`, else ALREADY_EXISTS.
+// The current context becomes that of `from`. `rename` (may be empty) names the context when `from` has just one.
 absl::Status MergeConfig(const Config& from, absl::string_view rename, bool overwrite, Config* into);
 
 }  // namespace nave::cli

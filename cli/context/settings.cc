@@ -73,15 +73,16 @@ absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags, const Env
     if (context == nullptr) {
       std::string nearest = NearestWord(settings.context.value, config.Names());
       std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?");
-      return MakeError(Reason::kNoContext, absl::StrCat("context \"", settings.context.value, "\" (", settings.context.origin,
-                                                        ") is not in ", config_path, hint));
+      return MakeError(Reason::kNoContext, absl::StrCat("context \"", settings.context.value, "\" (",
+                                                        settings.context.origin, ") is not in ", config_path, hint));
     }
   }
   static const Context kNone;
   const Context& from = context == nullptr ? kNone : *context;
   std::string folder = FolderOf(config_path);
   settings.hub = Pick("--hub", flags.hub, "NAVECTL_HUB", environment, context, from.hub, "");
-  settings.project = Pick("--project", flags.project, "NAVECTL_PROJECT", environment, context, from.project, kDefaultProject);
+  settings.project =
+      Pick("--project", flags.project, "NAVECTL_PROJECT", environment, context, from.project, kDefaultProject);
   settings.token_file = Pick("--token-file", flags.token_file, "NAVECTL_TOKEN_FILE", environment, context,
                              Relative(folder, from.token_file), "");
   PickPem("--ca-file", flags.ca_file, "NAVECTL_CA_FILE", environment, context, from.authority, folder,
@@ -95,8 +96,8 @@ absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags, const Env
 
 absl::Status CheckConnectable(const Settings& settings, absl::string_view config_path) {
   if (settings.hub.value.empty()) {
-    return MakeError(Reason::kNoContext, absl::StrCat("no hub is named: no flag --hub, no NAVECTL_HUB, no context in ",
-                                                      config_path));
+    return MakeError(Reason::kNoContext,
+                     absl::StrCat("no hub is named: no flag --hub, no NAVECTL_HUB, no context in ", config_path));
   }
   if (settings.authority.empty()) {
     return MakeError(Reason::kNoContext,

@@ -65,7 +65,8 @@ absl::StatusOr<std::vector<Document>> SplitFile(const InputFile& file, std::vect
 }
 
 int OrderOf(const KindInfo& kind) {
-  static constexpr absl::string_view kOrder[] = {"ClusterSet", "Project", "Cluster", "RoleBinding", "JoinToken", "Bundle"};
+  static constexpr absl::string_view kOrder[] = {"ClusterSet",  "Project",   "Cluster",
+                                                 "RoleBinding", "JoinToken", "Bundle"};
   for (size_t i = 0; i < std::size(kOrder); ++i) {
     if (kOrder[i] == kind.kind) return static_cast<int>(i);
   }
@@ -117,8 +118,8 @@ absl::Status AddResource(const Document& document, const InputFile& file, absl::
   if (!message.ok()) return Prepend(message.status(), document.origin);
   FileResource resource{KindOf(**message), *std::move(message), document.origin};
   if (!resource.kind->writable) {
-    return MakeError(Reason::kInvalidField,
-                     absl::StrCat(document.origin, ": a ", resource.kind->kind, " is made by the hub, it cannot be applied"));
+    return MakeError(Reason::kInvalidField, absl::StrCat(document.origin, ": a ", resource.kind->kind,
+                                                         " is made by the hub, it cannot be applied"));
   }
   // Made and checked here, so that the name in an error is not the first thing that the hub sees.
   auto target = ParseTarget(NameOf(*resource.message), default_project);
@@ -149,10 +150,11 @@ absl::StatusOr<Documents> ReadDocuments(const std::vector<InputFile>& files, abs
     }
     for (const Document& document : documents) {
       if (!document.ours) {
-        return MakeError(Reason::kManifestInvalid,
-                         absl::StrCat(document.origin, ": `apiVersion`: must be '", kApiVersion, "' as in the rest of the file, got '",
-                                      document.value.StringAt("apiVersion"), "'"),
-                         {{"help", "Put Kubernetes objects into spec.manifests of a Bundle, or into a file of their own."}});
+        return MakeError(
+            Reason::kManifestInvalid,
+            absl::StrCat(document.origin, ": `apiVersion`: must be '", kApiVersion,
+                         "' as in the rest of the file, got '", document.value.StringAt("apiVersion"), "'"),
+            {{"help", "Put Kubernetes objects into spec.manifests of a Bundle, or into a file of their own."}});
       }
       RETURN_IF_ERROR(AddResource(document, file, default_project, &out));
     }

@@ -48,16 +48,13 @@ ErrorParts PartsOf(const absl::Status& status) {
   }
   if (const ReasonInfo* info = FindReason(parts.reason)) {
     parts.why = std::string(info->summary);
-    AddOnce(std::string(info->next), &parts.next);
+    // The hub sends the general advice with its errors; of ours the more exact one is enough.
+    if (parts.next.empty()) AddOnce(std::string(info->next), &parts.next);
   }
   return parts;
 }
 
-absl::string_view CodeWord(absl::StatusCode code) {
-  static thread_local std::string word;
-  word = absl::StatusCodeToString(code);
-  return word;
-}
+std::string CodeWord(absl::StatusCode code) { return absl::StatusCodeToString(code); }
 
 }  // namespace
 
@@ -88,8 +85,8 @@ std::string FormatError(const absl::Status& status, const Style& style) {
   if (!parts.why.empty()) absl::StrAppend(&text, "  ", parts.why, "\n");
   // The first field is in the message.
   for (size_t i = 1; i < parts.fields.size(); ++i) {
-    absl::StrAppend(&text, "  ", style.Bullet(), " `", PrintableText(parts.fields[i].first), "`: ",
-                    PrintableText(parts.fields[i].second), "\n");
+    absl::StrAppend(&text, "  ", style.Bullet(), " `", PrintableText(parts.fields[i].first),
+                    "`: ", PrintableText(parts.fields[i].second), "\n");
   }
   for (size_t i = 0; i < parts.next.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "  Next:  " : "         ", PrintableText(parts.next[i]), "\n");
@@ -118,8 +115,9 @@ Value ErrorToValue(const absl::Status& status) {
 }
 
 std::string ExplainReason(const ReasonInfo& info) {
-  std::string text = absl::StrCat(info.upper, " (", info.camel, " in conditions and status)\n\n  What it means:  ",
-                                  info.summary, "\n  What to do:     ", info.next, "\n");
+  std::string text =
+      absl::StrCat(info.upper, " (", info.camel, " in conditions and status)\n\n  What it means:  ", info.summary,
+                   "\n  What to do:     ", info.next, "\n");
   if (info.code == absl::StatusCode::kOk) {
     return text + "  It is no error: states and conditions use it.\n";
   }

@@ -17,7 +17,7 @@ namespace nave::cli {
 //     - `spec.role`: must be one of viewer, editor, admin         (further fields, when there are several)
 //     Next:  navectl get clusters
 //     Docs:  navectl explain-error NOT_FOUND     request-id 4f0c…
-// Ends with a line feed. Next steps that the hub sent come before those that this program knows.
+// Ends with a line feed. The reason's own next step is shown when the error brings none.
 std::string FormatError(const absl::Status& status, const Style& style);
 
 // The same for -o json: {error: {code, reason, message, why, next: [], fields: {}, metadata: {}}}.

@@ -16,11 +16,11 @@ enum class ColorChoice { kAuto, kAlways, kNever };
 struct StyleInput {
   bool is_terminal = false;
   ColorChoice color = ColorChoice::kAuto;
-  bool ascii = false;           // --ascii.
-  std::string no_color;         // $NO_COLOR
-  std::string force_color;      // $FORCE_COLOR
-  std::string term;             // $TERM
-  std::string locale;           // $LC_ALL, else $LC_CTYPE, else $LANG.
+  bool ascii = false;       // --ascii.
+  std::string no_color;     // $NO_COLOR
+  std::string force_color;  // $FORCE_COLOR
+  std::string term;         // $TERM
+  std::string locale;       // $LC_ALL, else $LC_CTYPE, else $LANG.
 };
 
 class Style {

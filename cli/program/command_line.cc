@@ -36,8 +36,10 @@ class Declarer : public ArgumentList {
   }
   void Texts(const char* names, std::vector<std::string>* out, const char* value, const char* help) override {
     // One value for each time that the flag is given, so that names after it stay names.
-    app_->add_option(names, *out, help)->allow_extra_args(false)->expected(1)->multi_option_policy(
-        CLI::MultiOptionPolicy::TakeAll);
+    app_->add_option(names, *out, help)
+        ->allow_extra_args(false)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     Note(names, value, help);
   }
   void Positional(const char* name, std::string* out, const char* help, bool required) override {
@@ -170,12 +172,14 @@ absl::Status UnknownCommand(const std::vector<Command>& table, const Split& spli
     // "navectl accept edge-17": the verb stands elsewhere in the tree.
     for (const Command& command : table) {
       if (PathOf(command).back() == *word && nearest.empty()) {
-        return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", command.path, "'?"), {{"help", help}});
+        return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", command.path, "'?"),
+                     {{"help", help}});
       }
     }
     return Usage(absl::StrCat("there is no command '", group, *word, "'"), {{"help", help}});
   }
-  return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", group, nearest, "'?"), {{"help", help}});
+  return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", group, nearest, "'?"),
+               {{"help", help}});
 }
 
 absl::Status UnknownArgument(const std::string& word, const Command& command, const ArgumentHelp& own,
@@ -264,7 +268,8 @@ absl::StatusOr<ParsedLine> ParseCommand(const Command& command, const std::vecto
                      {{"help", absl::StrCat("navectl ", command.path, " --help")}});
       }
     }
-    return Usage(absl::StrCat("'", command.path, "': ", error.what()), {{"help", absl::StrCat("navectl ", command.path, " --help")}});
+    return Usage(absl::StrCat("'", command.path, "': ", error.what()),
+                 {{"help", absl::StrCat("navectl ", command.path, " --help")}});
   }
   std::vector<std::string> extras = app.remaining();
   extras.erase(std::remove(extras.begin(), extras.end(), "--"), extras.end());
@@ -275,7 +280,8 @@ absl::StatusOr<ParsedLine> ParseCommand(const Command& command, const std::vecto
 
 }  // namespace
 
-absl::StatusOr<ParsedLine> ParseCommandLine(const std::vector<Command>& table, const std::vector<std::string>& arguments) {
+absl::StatusOr<ParsedLine> ParseCommandLine(const std::vector<Command>& table,
+                                            const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   // "navectl help get" is "navectl get --help".
   if (!words.empty() && words[0] == "help") {
@@ -288,7 +294,8 @@ absl::StatusOr<ParsedLine> ParseCommandLine(const std::vector<Command>& table, c
     if (PathOf(command) == split.path) return ParseCommand(command, split.rest);
   }
   bool help = std::any_of(words.begin(), words.end(), IsHelp);
-  bool named = std::any_of(split.rest.begin(), split.rest.end(), [](const std::string& word) { return !absl::StartsWith(word, "-"); });
+  bool named = std::any_of(split.rest.begin(), split.rest.end(),
+                           [](const std::string& word) { return !absl::StartsWith(word, "-"); });
   if (words.empty() || (help && !named)) {
     ParsedLine parsed;
     parsed.text = FormatGroupHelp(table, absl::StrJoin(split.path, " "));

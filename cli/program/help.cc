@@ -11,7 +11,8 @@ namespace {
 
 constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
-    "  0 done   1 the answer is no   2 usage or bad input   3 not allowed   4 not found   5 conflict with the present state\n"
+    "  0 done   1 the answer is no   2 usage or bad input   3 not allowed   4 not found   5 conflict with the present "
+    "state\n"
     "  6 hub not reachable   7 time ran out   8 done for some only   70 internal error   130 interrupted\n";
 
 std::string FormatFlags(const std::vector<FlagHelp>& flags) {
@@ -42,11 +43,13 @@ std::string FormatCommandHelp(const Command& command, const ArgumentHelp& own, c
 }
 
 std::string FormatGroupHelp(const std::vector<Command>& table, absl::string_view group) {
-  std::string text = group.empty() ? "navectl: the command line of a Nave hub.\n\nUsage: navectl COMMAND [arguments] [flags]\n\n"
-                                   : absl::StrCat("Usage: navectl ", group, " COMMAND [arguments] [flags]\n\n");
+  std::string text = group.empty()
+                         ? "navectl: the command line of a Nave hub.\n\nUsage: navectl COMMAND [arguments] [flags]\n\n"
+                         : absl::StrCat("Usage: navectl ", group, " COMMAND [arguments] [flags]\n\n");
   Table rows({});
   for (const Command& command : table) {
-    if (group.empty() || absl::StartsWith(command.path, absl::StrCat(group, " "))) rows.Add({command.path, command.summary});
+    if (group.empty() || absl::StartsWith(command.path, absl::StrCat(group, " ")))
+      rows.Add({command.path, command.summary});
   }
   return absl::StrCat(text, "Commands:\n", rows.Format(Style(), false, 2), "\n",
                       "Add --help to a command for its flags and examples.\n\n", kExitCodes);

@@ -38,8 +38,10 @@ Row ClusterRow(const v1::Cluster& cluster, const ColumnOptions& options) {
   absl::Time seen = TimeOf(status.has_last_seen(), status.last_seen());
   bool old = seen == absl::InfinitePast() || (!status.connected() && options.now - seen > kFactsFresh);
   std::string doubt = old ? "?" : "";
-  Row row{IdOf(cluster.name()), Cell(cluster.spec().cordoned() ? state.word + ",Cordoned" : state.word, state.tone),
-          cluster.spec().cluster_set(), status.facts().kubernetes_version(),
+  Row row{IdOf(cluster.name()),
+          Cell(cluster.spec().cordoned() ? state.word + ",Cordoned" : state.word, state.tone),
+          cluster.spec().cluster_set(),
+          status.facts().kubernetes_version(),
           old ? "?" : Part(status.facts().nodes_ready(), status.facts().nodes()),
           absl::StrCat(Part(status.bundles_ready(), status.bundles()), doubt)};
   std::string last_seen = seen == absl::InfinitePast() ? "never" : FormatAge(options.now - seen);
@@ -50,7 +52,8 @@ Row ClusterRow(const v1::Cluster& cluster, const ColumnOptions& options) {
   }
   std::string reason = state.word == "Ready" ? "" : state.reason;
   if (!reason.empty() && !state.message.empty()) absl::StrAppend(&reason, ": ", state.message);
-  row.insert(row.end(), {status.agent_version(), status.agent_address(), last_seen, Age(cluster.metadata(), options.now), reason});
+  row.insert(row.end(),
+             {status.agent_version(), status.agent_address(), last_seen, Age(cluster.metadata(), options.now), reason});
   return row;
 }
 
@@ -71,8 +74,8 @@ Row BundleRow(const v1::Bundle& bundle, const ColumnOptions& options) {
   row.insert(row.end(),
              {WordOf(status.health()), absl::StrCat(status.counts().applied()), absl::StrCat(status.counts().failed()),
               absl::StrCat(status.counts().pending()), absl::StrCat(status.counts().disconnected()),
-              absl::StrCat(status.counts().removing()), absl::StrCat(bundle.spec().manifests_size()), FormatBytes(bytes),
-              Age(bundle.metadata(), options.now), reason});
+              absl::StrCat(status.counts().removing()), absl::StrCat(bundle.spec().manifests_size()),
+              FormatBytes(bytes), Age(bundle.metadata(), options.now), reason});
   return row;
 }
 
@@ -87,9 +90,10 @@ Row ClusterSetRow(const v1::ClusterSet& set, const ColumnOptions& options) {
 }
 
 Row RoleBindingRow(const v1::RoleBinding& binding, const ColumnOptions& options) {
-  std::string scope = !binding.spec().project().empty()       ? absl::StrCat("project/", binding.spec().project())
-                      : !binding.spec().cluster_set().empty() ? absl::StrCat("clusterset/", binding.spec().cluster_set())
-                                                              : "hub";
+  std::string scope = !binding.spec().project().empty() ? absl::StrCat("project/", binding.spec().project())
+                      : !binding.spec().cluster_set().empty()
+                          ? absl::StrCat("clusterset/", binding.spec().cluster_set())
+                          : "hub";
   return {IdOf(binding.name()), WordOf(binding.spec().role()), scope, absl::StrJoin(binding.spec().subjects(), ","),
           Age(binding.metadata(), options.now)};
 }
@@ -123,16 +127,16 @@ Row EventRow(const v1::Event& event, const ColumnOptions& options) {
   Row row{FormatAgeOf(last, options.now), Cell(WordOf(spec.type()), warning ? Tone::kBad : Tone::kPlain), spec.reason(),
           spec.about(), spec.cluster()};
   if (options.wide) row.insert(row.end(), {absl::StrCat(event.status().count()), IdOf(event.name())});
-  row.push_back(event.status().count() > 1 && !options.wide ? absl::StrCat(spec.message(), " (x", event.status().count(), ")")
-                                                            : spec.message());
+  row.push_back(event.status().count() > 1 && !options.wide
+                    ? absl::StrCat(spec.message(), " (x", event.status().count(), ")")
+                    : spec.message());
   return row;
 }
 
 std::vector<std::string> KindHeaders(const KindInfo& kind, bool wide) {
   if (kind.kind == "Cluster") {
     if (wide) {
-      return {"NAME",    "STATE", "SET",     "K8S",       "NODES", "BUNDLES",
-              "AGENT",   "ADDRESS", "LAST SEEN", "AGE",     "REASON"};
+      return {"NAME", "STATE", "SET", "K8S", "NODES", "BUNDLES", "AGENT", "ADDRESS", "LAST SEEN", "AGE", "REASON"};
     }
     return {"NAME", "STATE", "SET", "K8S", "NODES", "BUNDLES", "LAST SEEN", "AGE", "REASON"};
   }

@@ -90,8 +90,8 @@ std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bo
   std::string text = table.Format(style, true, 2);
   for (const v1::Assignment& assignment : assignments) {
     if (assignment.not_ok().empty()) continue;
-    absl::StrAppend(&text, "  Not right ", by_cluster ? "on " : "of ", by_cluster ? assignment.cluster() : assignment.bundle(),
-                    " (", assignment.not_ok_total(), "):\n");
+    absl::StrAppend(&text, "  Not right ", by_cluster ? "on " : "of ",
+                    by_cluster ? assignment.cluster() : assignment.bundle(), " (", assignment.not_ok_total(), "):\n");
     Table objects({});
     for (const v1::ObjectState& object : assignment.not_ok()) {
       Tone tone = object.applied() ? ToneOf(object.health()) : Tone::kBad;
@@ -129,8 +129,9 @@ std::string FormatDescription(const DescribeInput& input, const Style& style, ab
   absl::StrAppend(&text, YamlSection("Status", file.Find("status"), style));
   bool by_cluster = kind.kind == "Bundle";
   if (by_cluster || kind.kind == "Cluster") {
-    absl::StrAppend(&text, Section(by_cluster ? "Clusters" : "Bundles", style),
-                    input.assignments.empty() ? "  none\n" : FormatAssignments(input.assignments, by_cluster, style, now));
+    absl::StrAppend(
+        &text, Section(by_cluster ? "Clusters" : "Bundles", style),
+        input.assignments.empty() ? "  none\n" : FormatAssignments(input.assignments, by_cluster, style, now));
   }
   if (!input.objects.empty()) absl::StrAppend(&text, Section("Objects", style), FormatObjects(input.objects, style));
   if (!input.events.empty()) absl::StrAppend(&text, Section("Events", style), FormatEvents(input.events, style, now));

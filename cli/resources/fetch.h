@@ -22,8 +22,8 @@ absl::StatusOr<MessagePtr> FetchOne(HubClient* hub, const Target& target, bool f
 // Every page, in the hub's order.
 absl::StatusOr<std::vector<MessagePtr>> FetchAll(HubClient* hub, const KindInfo& kind, const ListOptions& options);
 
-// All pages of a list that is none of resources: assignments, objects. `request` has page_token and page_size; `take` gets
-// each answer.
+// All pages of a list that is none of resources: assignments, objects. `request` has page_token and page_size; `take`
+// gets each answer.
 absl::Status FetchPages(HubClient* hub, google::protobuf::Message* request, google::protobuf::Message* response,
                         absl::FunctionRef<void()> take);
 

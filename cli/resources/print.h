@@ -12,8 +12,8 @@
 
 namespace nave::cli {
 
-// JSON: the one resource when it was asked for by name (`single`), else {apiVersion, kind: List, items}. Both can be applied
-// again.
+// JSON: the one resource when it was asked for by name (`single`), else {apiVersion, kind: List, items}. Both can be
+// applied again.
 std::string FormatAsJson(const std::vector<const google::protobuf::Message*>& resources, bool single);
 // YAML: a document each.
 std::string FormatAsYaml(const std::vector<const google::protobuf::Message*>& resources);

@@ -88,7 +88,8 @@ std::vector<const Message*> ItemsOf(const Message& response) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor* field = type.field(i);
     if (!field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    for (int at = 0; at < r.FieldSize(response, field); ++at) items.push_back(&r.GetRepeatedMessage(response, field, at));
+    for (int at = 0; at < r.FieldSize(response, field); ++at)
+      items.push_back(&r.GetRepeatedMessage(response, field, at));
   }
   return items;
 }

@@ -1,5 +1,5 @@
-// Requests of any kind, made from the kind's descriptors: names and numbers of fields are equal over all kinds (AIP), so one
-// function serves all. Pure.
+// Requests of any kind, made from the kind's descriptors: names and numbers of fields are equal over all kinds (AIP),
+// so one function serves all. Pure.
 #ifndef NAVE_CLI_RESOURCES_REQUESTS_H_
 #define NAVE_CLI_RESOURCES_REQUESTS_H_
 

@@ -26,7 +26,8 @@ absl::StatusOr<Target> MakeTarget(const KindInfo& kind, absl::string_view id, ab
 // "bundle/web", "projects/p/bundles/web", "clusters/c".
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view project);
 
-// Arguments of get, describe, delete, wait: "KIND NAME…", or "KIND/NAME…" throughout. A lone KIND leaves `targets` empty.
+// Arguments of get, describe, delete, wait: "KIND NAME…", or "KIND/NAME…" throughout. A lone KIND leaves `targets`
+// empty.
 struct Selection {
   const KindInfo* kind = nullptr;  // When a kind was given without names.
   std::vector<Target> targets;

@@ -53,7 +53,8 @@ std::vector<std::string> JoinSteps::OnCluster(const v1::Cluster& cluster, const 
   }
   switch (status.phase()) {
     case v1::CLUSTER_PHASE_READY:
-      if (First(Step::kReady)) lines.push_back(Line(style, Tone::kGood, "Ready", absl::StrCat("in ", FormatAge(now - begin_))));
+      if (First(Step::kReady))
+        lines.push_back(Line(style, Tone::kGood, "Ready", absl::StrCat("in ", FormatAge(now - begin_))));
       done_ = true;
       break;
     case v1::CLUSTER_PHASE_REJECTED:

@@ -61,14 +61,16 @@ std::string FormatHub(const StatusInput& input, const Style& style, absl::Time n
   const v1::Condition* ready = FindCondition(hub.conditions(), "Ready");
   bool good = ready == nullptr || ready->status() == v1::CONDITION_STATUS_TRUE;
   Tone tone = good ? Tone::kGood : Tone::kBad;
-  std::string text = absl::StrCat(style.Paint(Tone::kStrong, "Hub"), "       ", style.Paint(tone, good ? "Ready" : "Not ready"),
-                                  " ", style.Paint(tone, style.Mark(tone)), "   version ", PrintableText(hub.version()),
-                                  "   up ", FormatAgeOf(TimeOf(hub.has_term_start_time(), hub.term_start_time()), now),
-                                  "   term ", hub.term(), "   revision ", hub.revision(), "\n");
+  std::string text =
+      absl::StrCat(style.Paint(Tone::kStrong, "Hub"), "       ", style.Paint(tone, good ? "Ready" : "Not ready"), " ",
+                   style.Paint(tone, style.Mark(tone)), "   version ", PrintableText(hub.version()), "   up ",
+                   FormatAgeOf(TimeOf(hub.has_term_start_time(), hub.term_start_time()), now), "   term ", hub.term(),
+                   "   revision ", hub.revision(), "\n");
   for (const v1::Condition& condition : hub.conditions()) {
     if (condition.type() == "Ready" || condition.status() == v1::CONDITION_STATUS_TRUE) continue;
-    absl::StrAppend(&text, "          ", style.Paint(Tone::kBad, style.Mark(Tone::kBad)), " ", PrintableText(condition.type()),
-                    " is ", condition.status() == v1::CONDITION_STATUS_FALSE ? "False" : "Unknown", ": ",
+    absl::StrAppend(&text, "          ", style.Paint(Tone::kBad, style.Mark(Tone::kBad)), " ",
+                    PrintableText(condition.type()), " is ",
+                    condition.status() == v1::CONDITION_STATUS_FALSE ? "False" : "Unknown", ": ",
                     PrintableText(condition.reason()), condition.message().empty() ? "" : ": ",
                     PrintableText(condition.message()), "\n");
   }
@@ -126,7 +128,8 @@ std::string FormatStatus(const StatusInput& input, const Style& style, absl::Tim
     }
     absl::StrAppend(&text, table.Format(style, false, 2));
     if (findings.size() > input.rows_max) {
-      absl::StrAppend(&text, "  and ", findings.size() - input.rows_max, " more: navectl get clusters, navectl get bundles -A\n");
+      absl::StrAppend(&text, "  and ", findings.size() - input.rows_max,
+                      " more: navectl get clusters, navectl get bundles -A\n");
     }
   }
   return absl::StrCat(text, FormatUnknown(input, style, now));

@@ -19,7 +19,8 @@ namespace {
 absl::Status Usage(absl::string_view text) {
   return MakeError(Reason::kUsageInvalid,
                    absl::StrCat("`--for`: must be delete, create, a state like Ready, condition=NAME[=VALUE] or "
-                                "jsonpath={.path}=VALUE; got '", text, "'"));
+                                "jsonpath={.path}=VALUE; got '",
+                                text, "'"));
 }
 
 // {.status.counts.ready}, .status.conditions[0].type: members and indexes.
@@ -44,7 +45,8 @@ const Value* Walk(const Value& root, const std::vector<std::string>& path) {
 }
 
 bool ConditionIs(const Value& file, absl::string_view name, absl::string_view value) {
-  int64_t generation = file.Find("metadata", "generation") == nullptr ? 0 : file.Find("metadata", "generation")->IntOr(0);
+  int64_t generation =
+      file.Find("metadata", "generation") == nullptr ? 0 : file.Find("metadata", "generation")->IntOr(0);
   const Value* conditions = file.Find("status", "conditions");
   if (conditions == nullptr || !conditions->is_array()) return absl::EqualsIgnoreCase(value, "Unknown");
   for (const Value& condition : *conditions->array()) {
@@ -68,9 +70,13 @@ bool WordHolds(const std::string& word, const google::protobuf::Message& resourc
   std::string state;
   if (kind->kind == "Cluster") state = StateOf(static_cast<const v1::Cluster&>(resource)).word;
   if (kind->kind == "Bundle") state = StateOf(static_cast<const v1::Bundle&>(resource)).word;
-  if (!state.empty() && absl::EqualsIgnoreCase(state, word)) return GenerationSeen(file) && (kind->kind != "Bundle" || !absl::EqualsIgnoreCase(word, "Ready") || ConditionIs(file, "Ready", "True"));
-  if (absl::EqualsIgnoreCase(word, "Ready") && !state.empty()) return false;
-  return ConditionIs(file, word, "True");
+  if (state.empty() || !absl::EqualsIgnoreCase(state, word)) {
+    // Such a state outweighs the condition: a bundle that is being deleted is not Ready.
+    return (state.empty() || !absl::EqualsIgnoreCase(word, "Ready")) && ConditionIs(file, word, "True");
+  }
+  // What the state was before the last change says nothing.
+  if (!GenerationSeen(file)) return false;
+  return kind->kind != "Bundle" || state != "Ready" || ConditionIs(file, "Ready", "True");
 }
 
 }  // namespace

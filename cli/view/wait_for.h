@@ -12,7 +12,8 @@
 
 namespace nave::cli {
 
-// One of: "delete", "create", "Ready" or another state or condition, "condition=NAME[=VALUE]", "jsonpath={.path}[=VALUE]".
+// One of: "delete", "create", "Ready" or another state or condition, "condition=NAME[=VALUE]",
+// "jsonpath={.path}[=VALUE]".
 struct WaitFor {
   enum class Kind { kDelete, kCreate, kWord, kCondition, kPath };
   Kind kind = Kind::kWord;
