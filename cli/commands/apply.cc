@@ -29,6 +29,7 @@ struct ApplyOptions {
   std::vector<std::string> clusters;
   std::vector<std::string> cluster_sets;
   std::vector<std::string> selector;
+  bool all_clusters = false;
   std::string default_namespace;
 };
 
@@ -41,7 +42,8 @@ struct Unit {
 };
 
 absl::Status CheckPlain(const ApplyOptions& options, const Documents& documents) {
-  bool placement = !options.clusters.empty() || !options.cluster_sets.empty() || !options.selector.empty();
+  bool placement =
+      !options.clusters.empty() || !options.cluster_sets.empty() || !options.selector.empty() || options.all_clusters;
   if (options.bundle.empty() && (placement || !options.default_namespace.empty())) {
     return MakeError(Reason::kUsageInvalid,
                      "--clusters, --cluster-sets, --placement and --namespace need --bundle NAME");
@@ -74,12 +76,15 @@ absl::StatusOr<v1::Bundle> MakePlainBundle(const ApplyOptions& options, const Do
   }
   std::vector<std::string> clusters = SplitList(options.clusters);
   std::vector<std::string> sets = SplitList(options.cluster_sets);
-  if (!clusters.empty() || !sets.empty() || !options.selector.empty()) {
+  if (!clusters.empty() || !sets.empty() || !options.selector.empty() || options.all_clusters) {
     v1::PlacementSpec* placement = bundle.mutable_spec()->mutable_placement();
     for (const std::string& name : clusters) placement->add_names(name);
     for (const std::string& name : sets) placement->add_cluster_sets(name);
     if (options.selector.size() > 1) return MakeError(Reason::kUsageInvalid, "`--placement`: must be given once");
-    if (!options.selector.empty()) placement->set_selector(options.selector[0]);
+    if (options.all_clusters || !options.selector.empty()) {
+      // An empty selector fits every cluster.
+      placement->set_selector(options.selector.empty() ? "" : options.selector[0]);
+    }
     mask->push_back("spec.placement");
   }
   RETURN_IF_ERROR(FillBundle(documents.plain, &bundle, warnings));
@@ -207,6 +212,8 @@ void AddApplyCommands(std::vector<Command>* table) {
         arguments.Texts("--clusters", &options->clusters, "A,B", "with --bundle: run it on these clusters");
         arguments.Texts("--cluster-sets", &options->cluster_sets, "A,B", "with --bundle: on clusters of these sets");
         arguments.Texts("--placement", &options->selector, "SELECTOR", "with --bundle: on clusters with these labels");
+        arguments.Flag("--all-clusters", &options->all_clusters,
+                       "with --bundle: on every cluster of the project's sets");
         arguments.Text("-n,--namespace", &options->default_namespace, "NAMESPACE",
                        "with --bundle: of objects that name none, default \"default\"");
         DeclareOutput(arguments, &options->output);

@@ -53,6 +53,7 @@ absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& o
     }
     MessagePtr response = NewMessage(*MethodOf(*request)->output_type());
     bool stopped = false;
+    if (resume.empty() && !on_event({WatchEvent::Type::kRestart, nullptr, ""})) return absl::OkStatus();
     absl::Status status = hub->Stream(*request, deadline, response.get(), [&] {
       WatchEvent event = WatchEventOf(*response);
       ever = true;
@@ -85,6 +86,7 @@ absl::Status FollowOne(Session& session, const Target& target, absl::Time deadli
   if (MakeWatchRequest(*target.kind, options, "") == nullptr) return PollOne(session, hub, target, deadline, on_state);
   bool seen = false;
   return Follow(session, *target.kind, options, deadline, [&](const WatchEvent& event) {
+    if (event.type == WatchEvent::Type::kRestart) seen = false;
     if (event.type == WatchEvent::Type::kSynced) return seen ? true : on_state(nullptr);
     if (event.item == nullptr || NameOf(*event.item) != target.name) return true;
     seen = event.type == WatchEvent::Type::kItem;

@@ -13,9 +13,9 @@
 
 namespace nave::cli {
 
-// All items, SYNCED, then changes, until `on_event` returns false (OK) or `deadline` passes (TIMEOUT). A stream that
-// breaks is taken up again where it ended; when that is no longer possible everything comes anew. A hub that cannot be
-// reached at all is an error at once.
+// kRestart, all items, kSynced, then changes, until `on_event` returns false (OK) or `deadline` passes (TIMEOUT). A
+// stream that breaks is taken up again where it ended; when that is no longer possible everything comes anew, from
+// kRestart on. A hub that cannot be reached at all is an error at once.
 absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& options, absl::Time deadline,
                     absl::FunctionRef<bool(const WatchEvent&)> on_event);
 

@@ -30,7 +30,6 @@ class Declarer : public ArgumentList {
     Note(names, "", help);
   }
   void Text(const char* names, std::string* out, const char* value, const char* help) override {
-    // An empty value is one: --selector= is the selector that fits everything.
     app_->add_option(names, *out, help)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     Note(names, value, help);
   }
@@ -161,8 +160,11 @@ std::vector<std::string> NextWords(const std::vector<Command>& table, const std:
 absl::Status UnknownCommand(const std::vector<Command>& table, const Split& split) {
   std::vector<std::string> words = NextWords(table, split.path);
   std::string group = split.path.empty() ? "" : absl::StrJoin(split.path, " ") + " ";
-  auto word = std::find_if(split.rest.begin(), split.rest.end(),
-                           [](const std::string& text) { return !absl::StartsWith(text, "-"); });
+  auto word = split.rest.begin();
+  while (word != split.rest.end() && absl::StartsWith(*word, "-")) {
+    // With the flag goes its value.
+    word += TakesValue(*word) && word + 1 != split.rest.end() ? 2 : 1;
+  }
   std::string help = absl::StrCat("navectl ", group, "--help");
   if (word == split.rest.end()) {
     return Usage(absl::StrCat("a command must be given: navectl ", group, absl::StrJoin(words, "|")), {{"help", help}});
@@ -202,7 +204,8 @@ absl::Status UnknownArgument(const std::string& word, const Command& command, co
   return Usage(absl::StrCat("'", command.path, "' has no flag '", flag, "'", hint), {{"help", help}});
 }
 
-// Words that look like flags but are a value: "-1" of --timeout.
+// What CLI11 does not take as people mean it: "--timeout -1" has a value, "--selector=" has none, "-o=json" is "-o
+// json".
 std::vector<std::string> JoinValues(const std::vector<std::string>& words, const ArgumentHelp& own) {
   std::vector<std::string> joined;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -214,6 +217,13 @@ std::vector<std::string> JoinValues(const std::vector<std::string>& words, const
     }
     bool value = i + 1 < words.size() && words[i + 1].size() > 1 && words[i + 1][0] == '-' &&
                  std::isdigit(static_cast<unsigned char>(words[i + 1][1])) != 0;
+    size_t equals = words[i].find('=');
+    if (absl::StartsWith(words[i], "--") && equals + 1 == words[i].size()) continue;
+    if (equals == 2 && words[i][0] == '-' && std::isalpha(static_cast<unsigned char>(words[i][1])) != 0) {
+      joined.push_back(words[i].substr(0, 2));
+      joined.push_back(words[i].substr(3));
+      continue;
+    }
     if (takes && value) {
       joined.push_back(absl::StrCat(words[i], "=", words[i + 1]));
       ++i;

@@ -39,7 +39,8 @@ std::string NextPageTokenOf(const google::protobuf::Message& response);
 // nullptr for kinds that cannot be watched.
 MessagePtr MakeWatchRequest(const KindInfo& kind, const ListOptions& options, absl::string_view resource_version);
 struct WatchEvent {
-  enum class Type { kOther, kItem, kDeleted, kSynced };
+  // kRestart: what was sent before counts no more. Made here, not by the hub.
+  enum class Type { kOther, kItem, kDeleted, kSynced, kRestart };
   Type type = Type::kOther;
   const google::protobuf::Message* item = nullptr;  // Owned by the response; null for kSynced.
   std::string resource_version;

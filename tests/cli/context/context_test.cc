@@ -154,7 +154,7 @@ TEST(SettingsOrder, FlagThenEnvironmentThenContextThenDefault) {
       {"project by flag", {.project = "f"}, {{"NAVECTL_PROJECT", "e"}}, "one.example:8443", "context one", "f"},
   };
   for (const Case& c : cases) {
-    auto settings = ResolveSettings(c.flags, Variables(c.variables), TestConfig(), "/home/a/config.yaml");
+    auto settings = ResolveSettings(c.flags, Variables(c.variables), TestConfig(), "/etc/a/config.yaml");
     ASSERT_THAT(settings, IsOk()) << c.name;
     EXPECT_EQ(settings->hub.value, c.hub) << c.name;
     EXPECT_EQ(settings->hub.origin, c.hub_origin) << c.name;
@@ -163,17 +163,17 @@ TEST(SettingsOrder, FlagThenEnvironmentThenContextThenDefault) {
 }
 
 TEST(SettingsOrder, FilesOfAContextAreBesideTheConfiguration) {
-  auto one = ResolveSettings({}, Variables({}), TestConfig(), "/home/a/config.yaml");
-  EXPECT_EQ(one->authority.file, "/home/a/ca.crt");
-  auto two = ResolveSettings({.context = "two"}, Variables({}), TestConfig(), "/home/a/config.yaml");
+  auto one = ResolveSettings({}, Variables({}), TestConfig(), "/etc/a/config.yaml");
+  EXPECT_EQ(one->authority.file, "/etc/a/ca.crt");
+  auto two = ResolveSettings({.context = "two"}, Variables({}), TestConfig(), "/etc/a/config.yaml");
   EXPECT_EQ(two->authority.file, "/etc/two/ca.crt");
-  EXPECT_EQ(two->token_file.value, "/home/a/two.token");
-  auto flag = ResolveSettings({.ca_file = "ca.pem"}, Variables({}), TestConfig(), "/home/a/config.yaml");
+  EXPECT_EQ(two->token_file.value, "/etc/a/two.token");
+  auto flag = ResolveSettings({.ca_file = "ca.pem"}, Variables({}), TestConfig(), "/etc/a/config.yaml");
   EXPECT_EQ(flag->authority.file, "ca.pem");
 }
 
 TEST(SettingsOrder, SecretsAreNotAmongTheRows) {
-  auto settings = ResolveSettings({}, Variables({}), TestConfig(), "/home/a/config.yaml");
+  auto settings = ResolveSettings({}, Variables({}), TestConfig(), "/etc/a/config.yaml");
   for (const auto& row : settings->Rows()) EXPECT_EQ(row[1].find("KEY"), std::string::npos);
 }
 

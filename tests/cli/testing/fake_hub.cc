@@ -65,8 +65,11 @@ const Message* FakeHub::Find(const std::string& name) const {
   return found == resources_.end() ? nullptr : found->second.get();
 }
 
-void FakeHub::ThenBreak(absl::Status status) {
-  changes_.push_back([this, status] { break_ = status; });
+void FakeHub::ThenBreak(absl::Status status, std::function<void()> change) {
+  changes_.push_back([this, status, change] {
+    change();
+    break_ = status;
+  });
 }
 
 std::vector<std::string> FakeHub::CallsOf(const std::string& method) const {
@@ -109,9 +112,9 @@ absl::Status FakeHub::Update(const Message& request, Message* response) {
   next->CopyFrom(wanted);
   // As the hub: the etag stays when nothing that people decide changes.
   const FieldDescriptor* spec = Field(wanted, "spec");
-  bool same = present != nullptr && google::protobuf::util::MessageDifferencer::Equals(
-                                        present->GetReflection()->GetMessage(*present, spec),
-                                        wanted.GetReflection()->GetMessage(wanted, spec));
+  bool same = present != nullptr &&
+              google::protobuf::util::MessageDifferencer::Equals(present->GetReflection()->GetMessage(*present, spec),
+                                                                 wanted.GetReflection()->GetMessage(wanted, spec));
   SetText(next.get(), "etag", same ? EtagOf(*present) : absl::StrCat("\"", ++etags_, "\""));
   response->CopyFrom(*next);
   if (!Flag(request, "validate_only")) resources_[NameOf(wanted)] = std::move(next);

@@ -43,11 +43,12 @@ class FakeHub : public HubClient {
   }
   // Every call fails so.
   void FailAll(absl::Status status) { failure_ = std::move(status); }
-  // Called one after another when a stream has nothing more to send, so that a test can change what there is; the stream then
-  // sends the difference. When none is left the stream ends with TIMEOUT.
+  // Called one after another when a stream has nothing more to send, so that a test can change what there is; the
+  // stream then sends the difference. When none is left the stream ends with TIMEOUT.
   void Then(std::function<void()> change) { changes_.push_back(std::move(change)); }
-  // The stream breaks once at that point, in place of a change.
-  void ThenBreak(absl::Status status);
+  // The stream breaks once at that point, after the change.
+  void ThenBreak(
+      absl::Status status, std::function<void()> change = [] {});
 
   // Requests as short debug strings with the method before: "GetCluster name: \"clusters/a\"".
   const std::vector<std::string>& calls() const { return calls_; }

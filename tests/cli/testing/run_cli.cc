@@ -33,11 +33,11 @@ class Borrowed : public HubClient {
 CliRunner::CliRunner() {
   std::string name = (std::filesystem::temp_directory_path() / "navectl-test-XXXXXX").string();
   folder = mkdtemp(name.data());
-  environment["NAVECTL_CONFIG"] = WriteFile(
-      "config.yaml",
-      "apiVersion: nave.dev/v1\nkind: Config\ncurrent-context: test\ncontexts:\n- name: test\n  context:\n"
-      "    hub: hub.test:8443\n    certificate-authority-data: Q0E=\n    client-certificate-data: Q0VSVA==\n"
-      "    client-key-data: S0VZ\n");
+  environment["NAVECTL_CONFIG"] =
+      WriteFile("config.yaml",
+                "apiVersion: nave.dev/v1\nkind: Config\ncurrent-context: test\ncontexts:\n- name: test\n  context:\n"
+                "    hub: hub.test:8443\n    certificate-authority-data: Q0E=\n    client-certificate-data: Q0VSVA==\n"
+                "    client-key-data: S0VZ\n");
 }
 
 CliRunner::~CliRunner() {
