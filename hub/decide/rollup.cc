@@ -323,6 +323,25 @@ ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& 
   return status;
 }
 
+namespace {
+
+// How long a bundle has been in its state: as its worst cluster; a ready one since its last cluster became so.
+absl::Time SinceWhen(const Bundle& record, const Condition* placed, const std::vector<AssignmentView>& views,
+                     const AssignmentView* worst) {
+  if (record.meta.deleting()) return record.meta.delete_time;
+  absl::Time since = record.meta.create_time;
+  if (worst != nullptr) {
+    if (worst->since != absl::InfinitePast()) since = worst->since;
+  } else if (placed != nullptr && placed->status == ConditionStatus::kFalse) {
+    since = placed->since;
+  } else {
+    for (const AssignmentView& view : views) since = std::max(since, view.since);
+  }
+  return since;
+}
+
+}  // namespace
+
 BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& record, const LiveTable::Map& live,
                                 absl::Time now) {
   BundleStatus status = record.status;
@@ -371,8 +390,8 @@ BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& rec
     reason = Word(Reason::kNotPlaced);
     message = "the bundle is on no cluster";
   }
-  absl::Time since = worst == nullptr || worst->since == absl::InfinitePast() ? now : worst->since;
-  SetCondition(&status.conditions, MakeCondition("Ready", ready, reason, message, since));
+  absl::Time since = SinceWhen(record, placed, views, worst);
+  SetCondition(&status.conditions, MakeCondition("Ready", ready, reason, message, std::min(since, now)));
   return status;
 }
 
