@@ -67,7 +67,7 @@ KubeError ErrorOfEnd(const Http2End& end) {
   return error;
 }
 
-absl::string_view HttpAnswer::Header(absl::string_view name) const {
+absl::string_view KubeHttpAnswer::Header(absl::string_view name) const {
   for (const auto& [key, value] : headers) {
     if (key == name) return value;
   }
@@ -187,7 +187,7 @@ void HttpCaller::Send(uint64_t id) {
 
 void HttpCaller::OnEnd(uint64_t id, const Http2End& end) {
   Slot& slot = *active_[id];
-  HttpAnswer& answer = slot.answer;
+  KubeHttpAnswer& answer = slot.answer;
   if (!end.ok()) {
     if (end.failure == Http2Failure::kLost && slot.call.is_idempotent && !slot.retried_lost) {
       slot.retried_lost = true;

@@ -34,7 +34,7 @@ struct HttpCall {
   RequestInfo info;
 };
 
-struct HttpAnswer {
+struct KubeHttpAnswer {
   KubeError error;  // 304 is no error.
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -45,7 +45,7 @@ struct HttpAnswer {
 // Of the loop thread; callbacks as in KubeClient.
 class HttpCaller {
  public:
-  using Done = absl::AnyInvocable<void(HttpAnswer) &&>;
+  using Done = absl::AnyInvocable<void(KubeHttpAnswer) &&>;
 
   static absl::StatusOr<std::unique_ptr<HttpCaller>> Make(HttpKubeOptions options);
 
@@ -65,7 +65,7 @@ class HttpCaller {
   struct Slot {
     HttpCall call;
     Done done;
-    HttpAnswer answer;
+    KubeHttpAnswer answer;
     std::unique_ptr<Http2Stream> stream;
     bool retried_unauthorized = false;
     bool retried_lost = false;

@@ -49,11 +49,11 @@ void HttpDiscovery::Discover(KubeClient::Callback<KubeClient::Discovery> done) {
     HttpCall call = DiscoveryCall(roots_[i].path, true);
     call.if_none_match = roots_[i].etag;
     caller_.Call(std::move(call),
-                 [this, round, i](HttpAnswer answer) { OnRoot(round, i, std::move(answer)); });
+                 [this, round, i](KubeHttpAnswer answer) { OnRoot(round, i, std::move(answer)); });
   }
 }
 
-void HttpDiscovery::OnRoot(const std::shared_ptr<Round>& round, size_t index, HttpAnswer answer) {
+void HttpDiscovery::OnRoot(const std::shared_ptr<Round>& round, size_t index, KubeHttpAnswer answer) {
   Root& root = roots_[index];
   if (!answer.error.ok()) {
     round->error = std::move(answer.error);
@@ -90,7 +90,7 @@ void HttpDiscovery::AskOlderForm(const std::shared_ptr<Round>& round) {
   for (size_t i = 0; i < 2; ++i) {
     // What an aggregated root said counts only together with the other.
     roots_[i].etag.clear();
-    caller_.Call(DiscoveryCall(roots_[i].path, false), [this, round, i](HttpAnswer answer) {
+    caller_.Call(DiscoveryCall(roots_[i].path, false), [this, round, i](KubeHttpAnswer answer) {
       const absl::StatusOr<Value> document = ParseJsonLenient(answer.body);
       if (!answer.error.ok()) {
         round->error = std::move(answer.error);
@@ -115,7 +115,7 @@ void HttpDiscovery::AskGroupVersions(const std::shared_ptr<Round>& round) {
       const std::string path = one.group.empty()
                                    ? absl::StrCat("/api/", one.version)
                                    : absl::StrCat("/apis/", one.group, "/", one.version);
-      caller_.Call(DiscoveryCall(path, false), [this, round, &one](HttpAnswer answer) {
+      caller_.Call(DiscoveryCall(path, false), [this, round, &one](KubeHttpAnswer answer) {
         const absl::StatusOr<Value> document = ParseJsonLenient(answer.body);
         if (!answer.error.ok() || !document.ok() || document->Find("resources") == nullptr) {
           one.failed = true;

@@ -28,7 +28,7 @@ class HttpDiscovery {
   };
   struct Round;
 
-  void OnRoot(const std::shared_ptr<Round>& round, size_t index, HttpAnswer answer);
+  void OnRoot(const std::shared_ptr<Round>& round, size_t index, KubeHttpAnswer answer);
   void AskOlderForm(const std::shared_ptr<Round>& round);
   void AskGroupVersions(const std::shared_ptr<Round>& round);
   void Finish(const std::shared_ptr<Round>& round);

@@ -34,7 +34,7 @@ KubeError BadAnswer(absl::string_view text) {
   return error;
 }
 
-KubeResult ResultOf(HttpAnswer answer) {
+KubeResult ResultOf(KubeHttpAnswer answer) {
   KubeResult result;
   result.warnings = ParseWarnings(answer.headers);
   result.created = answer.status == 201;
@@ -53,13 +53,13 @@ KubeResult ResultOf(HttpAnswer answer) {
 
 // Of a deletion: an object that is still there bears a deletionTimestamp; anything else says that
 // it is gone.
-KubeResult DeleteResultOf(HttpAnswer answer) {
+KubeResult DeleteResultOf(KubeHttpAnswer answer) {
   KubeResult result = ResultOf(std::move(answer));
   if (result.object.Find("metadata", "deletionTimestamp") == nullptr) result.object = Value();
   return result;
 }
 
-ListPage PageOf(const ListRequest& request, HttpAnswer answer) {
+ListPage PageOf(const ListRequest& request, KubeHttpAnswer answer) {
   ListPage page;
   if (!answer.error.ok()) {
     page.error = std::move(answer.error);
@@ -133,7 +133,7 @@ class HttpKubeClient : public KubeClient {
           "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
     }
     caller_->Call(std::move(call), [this, request = std::move(request),
-                                    done = std::move(done)](HttpAnswer answer) mutable {
+                                    done = std::move(done)](KubeHttpAnswer answer) mutable {
       const bool cut =
           answer.error.error_class == KubeErrorClass::kTooLarge && answer.status == 200;
       // The server's cache ignores limits: such a list is asked for once more, from the store.
@@ -184,7 +184,7 @@ class HttpKubeClient : public KubeClient {
     call.body = DeleteBody(request);
     call.response_bytes_max = kObjectBytesMax;
     call.info = {true, request.type.plural, request.ns};
-    caller_->Call(std::move(call), [done = std::move(done)](HttpAnswer answer) mutable {
+    caller_->Call(std::move(call), [done = std::move(done)](KubeHttpAnswer answer) mutable {
       std::move(done)(DeleteResultOf(std::move(answer)));
     });
   }
@@ -209,7 +209,7 @@ class HttpKubeClient : public KubeClient {
   void Read(HttpCall call, Callback<KubeResult> done) {
     call.is_idempotent = true;
     call.response_bytes_max = kObjectBytesMax;
-    caller_->Call(std::move(call), [done = std::move(done)](HttpAnswer answer) mutable {
+    caller_->Call(std::move(call), [done = std::move(done)](KubeHttpAnswer answer) mutable {
       std::move(done)(ResultOf(std::move(answer)));
     });
   }
@@ -225,7 +225,7 @@ class HttpKubeClient : public KubeClient {
     call.is_idempotent = is_idempotent;
     call.response_bytes_max = kObjectBytesMax;
     call.info = std::move(info);
-    caller_->Call(std::move(call), [done = std::move(done)](HttpAnswer answer) mutable {
+    caller_->Call(std::move(call), [done = std::move(done)](KubeHttpAnswer answer) mutable {
       std::move(done)(ResultOf(std::move(answer)));
     });
   }
