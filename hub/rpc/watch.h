@@ -30,7 +30,8 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
 
   // --- On the loop.
   void Begin(std::shared_ptr<WatchSetup<Record>> setup) {
-    if (ended_) return;
+    setting_up_ = false;
+    if (ended_) return Close();
     feed_ = std::make_unique<WatchFeed<Record>>(std::move(setup->call), watches_, std::move(setup->filter));
     absl::Status begun = feed_->Begin(setup->resume, std::move(setup->sent), setup->revision);
     if (!begun.ok()) return End(begun);
@@ -72,15 +73,16 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
   // Any thread: ends a stream that could not begin.
   void Fail(grpc::Status status) {
     watches_->loop()->Post([this, status = std::move(status)] {
-      if (std::exchange(ended_, true)) return;
-      status_ = status;
+      setting_up_ = false;
+      if (!std::exchange(ended_, true)) status_ = status;
       Close();
     });
   }
 
  private:
   void Close() {
-    if (std::exchange(closed_, true)) return;
+    // Setting up reads the call, which gRPC takes away after Finish.
+    if (setting_up_ || std::exchange(closed_, true)) return;
     store_watch_.reset();
     this->Finish(status_);
   }
@@ -134,6 +136,7 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
   std::unique_ptr<StoreWatch> store_watch_;
   Response response_;
   grpc::Status status_;
+  bool setting_up_ = true;
   bool writing_ = false;
   bool ended_ = false;
   bool closed_ = false;
