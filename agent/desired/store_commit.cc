@@ -17,7 +17,7 @@ constexpr size_t kStateBytesMax = 1'000'000;
 
 void SecretDesiredStore::Commit(AgentState next, Done done) {
   if (!fenced_.ok()) return PostDone(std::move(done), fenced_);
-  if (!waiting_.has_value()) waiting_.emplace();
+  if (!waiting_.has_value()) waiting_ = CommitOp();
   waiting_->state = std::move(next);
   waiting_->has_state = true;
   waiting_->asked_at = ++clock_;

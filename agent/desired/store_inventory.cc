@@ -91,7 +91,7 @@ void SecretDesiredStore::OnShardsWritten(std::shared_ptr<InventoryOp> op) {
   }
   // Another number of shards counts when nave-state says so.
   record.next_shards = op->refs;
-  if (!waiting_.has_value()) waiting_.emplace();
+  if (!waiting_.has_value()) waiting_ = CommitOp();
   waiting_->dones.push_back([this, op](absl::Status status) { OnShardsNamed(op, status); });
   PumpCommit();
 }

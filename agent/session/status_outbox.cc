@@ -70,7 +70,7 @@ bool StatusOutbox::HasWork() const {
 StatusBatch StatusOutbox::TakePart(absl::FunctionRef<std::vector<Uuid>()> all_keys, Compose compose,
                                    size_t frame_bytes) {
   if (!batch_.has_value()) {
-    batch_.emplace();
+    batch_ = Batch();
     batch_->seq = ++last_seq_;
     batch_->full = std::exchange(full_needed_, false);
     if (batch_->full) {

@@ -47,7 +47,7 @@ std::string FormatBytes(uint64_t bytes) {
     ++unit;
   }
   // At most one decimal, and none where it says nothing.
-  std::string digits = absl::StrFormat(amount < 10 && unit > 0 ? "%.1f" : "%.0f", amount);
+  std::string digits = absl::StrFormat("%.*f", amount < 10 && unit > 0 ? 1 : 0, amount);
   if (digits.size() > 2 && digits.substr(digits.size() - 2) == ".0") digits.resize(digits.size() - 2);
   return absl::StrCat(digits, kUnits[unit]);
 }

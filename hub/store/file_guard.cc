@@ -58,7 +58,10 @@ absl::Status FileGuard::Look(const std::string& path, Identity* identity) {
   return absl::OkStatus();
 }
 
-absl::Status FileGuard::IdentifyLog() { return Look(log_path_, &log_.emplace()); }
+absl::Status FileGuard::IdentifyLog() {
+  log_ = Identity();
+  return Look(log_path_, &*log_);
+}
 
 absl::Status FileGuard::CheckOne(const std::string& path, const Identity& identity) {
   struct stat info;
