@@ -216,10 +216,10 @@ Value StrategicMergePatch(Value target, const Value& patch, const Schema& schema
     if (absl::ConsumePrefix(&name, "$deleteFromPrimitiveList/")) {
       Array* items = value.is_array() ? (*object)[std::string(name)].mutable_array() : nullptr;
       if (items == nullptr) continue;
+      const Array& gone = *value.array();
       items->erase(std::remove_if(items->begin(), items->end(),
                                   [&](const Value& item) {
-                                    return std::count(value.array()->begin(), value.array()->end(),
-                                                      item) > 0;
+                                    return std::count(gone.begin(), gone.end(), item) > 0;
                                   }),
                    items->end());
       continue;
