@@ -4,7 +4,7 @@
 
 namespace nave {
 
-const InventoryEntry* Ledger::Find(const ObjectKey& object) const {
+const InventoryEntry* InventoryLedger::Find(const ObjectKey& object) const {
   for (const Changes* changes : {&next_, &flying_}) {
     auto it = changes->find(object);
     if (it != changes->end()) return it->second ? &*it->second : nullptr;
@@ -14,22 +14,22 @@ const InventoryEntry* Ledger::Find(const ObjectKey& object) const {
   return it == stored.end() ? nullptr : &it->second;
 }
 
-bool Ledger::IsDurable(const ObjectKey& object) const {
+bool InventoryLedger::IsDurable(const ObjectKey& object) const {
   return store_.inventory(key_).contains(object);
 }
 
-void Ledger::Put(InventoryEntry entry) {
+void InventoryLedger::Put(InventoryEntry entry) {
   const InventoryEntry* present = Find(entry.key);
   if (present != nullptr && *present == entry) return;
   ObjectKey object = entry.key;
   next_[std::move(object)] = std::move(entry);
 }
 
-void Ledger::Erase(const ObjectKey& object) {
+void InventoryLedger::Erase(const ObjectKey& object) {
   if (Find(object) != nullptr) next_[object] = std::nullopt;
 }
 
-const Inventory& Ledger::View() const {
+const Inventory& InventoryLedger::View() const {
   const Inventory& stored = store_.inventory(key_);
   if (flying_.empty() && next_.empty()) return stored;
   merged_ = stored;
@@ -45,20 +45,20 @@ const Inventory& Ledger::View() const {
   return merged_;
 }
 
-bool Ledger::IsEmpty() const {
+bool InventoryLedger::IsEmpty() const {
   return flying_.empty() && next_.empty() ? store_.inventory(key_).empty() : View().empty();
 }
 
-size_t Ledger::size() const {
+size_t InventoryLedger::size() const {
   return flying_.empty() && next_.empty() ? store_.inventory(key_).size() : View().size();
 }
 
-void Ledger::Flush(Done done) {
+void InventoryLedger::Flush(Done done) {
   next_done_.push_back(std::move(done));
   if (!writing_) Write();
 }
 
-void Ledger::Write() {
+void InventoryLedger::Write() {
   flying_done_ = std::exchange(next_done_, {});
   flying_ = std::exchange(next_, {});
   writing_ = true;
@@ -74,7 +74,7 @@ void Ledger::Write() {
                         });
 }
 
-void Ledger::OnWritten(absl::Status status) {
+void InventoryLedger::OnWritten(absl::Status status) {
   writing_ = false;
   if (!status.ok()) {
     // Newer changes of the same object win.

@@ -15,11 +15,11 @@
 namespace nave {
 
 // Collects changes over what DesiredStore holds and writes them in one piece. Loop thread only; `store` outlives it.
-class Ledger {
+class InventoryLedger {
  public:
-  Ledger(DesiredStore& store, const Uuid& key) : store_(store), key_(key) {}
-  Ledger(const Ledger&) = delete;
-  Ledger& operator=(const Ledger&) = delete;
+  InventoryLedger(DesiredStore& store, const Uuid& key) : store_(store), key_(key) {}
+  InventoryLedger(const InventoryLedger&) = delete;
+  InventoryLedger& operator=(const InventoryLedger&) = delete;
 
   // With every change; nullptr when there is none. Valid until the next change or write.
   const InventoryEntry* Find(const ObjectKey& object) const;

@@ -97,7 +97,7 @@ struct KeyRecord {
   KeyRecord(DesiredStore& store, const Uuid& uid) : key(uid), ledger(store, uid) {}
 
   const Uuid key;
-  Ledger ledger;
+  InventoryLedger ledger;
   // What was planned for, and the version before it while that is not fully replaced.
   DesiredContentPtr content;
   DesiredContentPtr previous;
