@@ -130,6 +130,18 @@ class Tidiness(unittest.TestCase):
                  if path.endswith(".h") and not sources.text(path).startswith("//")]
         self.assertEqual(wrong, [])
 
+    def test_no_two_types_of_one_name_meet_in_a_program(self):
+        """Two headers' types of one name in one program are undefined behaviour that no compiler reports."""
+        declared = {}
+        for path in sources.code_files(sources.PRODUCTS):
+            if not path.endswith(".h"):
+                continue
+            space = "cli::" if "namespace nave::cli" in sources.text(path) else ""
+            for name in re.findall(r"^(?:class|struct) (\w+)(?: final)?(?: :[^;{]*)?\s*\{", sources.text(path), re.M):
+                declared.setdefault(space + name, []).append(path)
+        # The simulation links hub and agent into one.
+        self.assertEqual({name: paths for name, paths in declared.items() if len(paths) > 1}, {})
+
     def test_tests_do_not_sleep(self):
         # Short ones in a loop that waits for something are no guess at a time.
         sleep = re.compile(r"\b(absl::SleepFor|std::this_thread::sleep_|usleep|nanosleep)\b")

@@ -3,6 +3,7 @@
 #define NAVE_TESTS_AGENT_ENROLL_FAKES_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,13 +30,16 @@ class FakeIdentityStore final : public IdentityStore {
   FakeIdentityStore(Executor& loop, FakeDisk& disk) : loop_(loop), disk_(disk) {}
 
   void Load(Loaded done) override {
-    loop_.Post([this, done = std::move(done)]() mutable {
+    loop_.Post([this, alive = std::weak_ptr<int>(alive_), done = std::move(done)]() mutable {
+      if (alive.expired()) return;
       if (!load_error.ok()) return std::move(done)(load_error);
       std::move(done)(disk_.identity);
     });
   }
   void Save(AgentIdentity identity, Saved done) override {
-    loop_.Post([this, identity = std::move(identity), done = std::move(done)]() mutable {
+    loop_.Post([this, alive = std::weak_ptr<int>(alive_), identity = std::move(identity),
+                done = std::move(done)]() mutable {
+      if (alive.expired()) return;
       absl::Status status = std::exchange(next_save_error, absl::OkStatus());
       if (status.ok()) {
         disk_.identity = std::move(identity);
@@ -51,6 +55,7 @@ class FakeIdentityStore final : public IdentityStore {
  private:
   Executor& loop_;
   FakeDisk& disk_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 // The hub's real decisions over records in memory.
