@@ -14,6 +14,7 @@
 #include "common/value/codec.h"
 #include "gtest/gtest.h"
 #include "tests/kubesim/conformance/engine.h"
+#include "tests/kubesim/conformance/normalizer.h"
 
 namespace nave::kubesim {
 namespace {
@@ -119,7 +120,7 @@ TEST_P(Conformance, Case) {
   const Array& wanted = *(*golden)[0].value.array();
   ASSERT_EQ(wanted.size(), seen.array()->size());
   for (size_t i = 0; i < wanted.size(); ++i) {
-    EXPECT_EQ(FormatYaml((*seen.array())[i]), FormatYaml(wanted[i]))
+    EXPECT_EQ(FormatYaml(Comparable((*seen.array())[i])), FormatYaml(Comparable(wanted[i])))
         << "step " << i + 1 << ": " << FormatJson((*steps->array())[i]);
   }
 }

@@ -20,6 +20,33 @@ bool IsAddress(const std::string& key) { return key == "clusterIP" || key == "cl
 
 }  // namespace
 
+Value Comparable(const Value& value) {
+  if (const Array* items = value.array()) {
+    Array out;
+    for (const Value& item : *items) out.push_back(Comparable(item));
+    return Value(std::move(out));
+  }
+  const nave::Object* members = value.object();
+  if (members == nullptr) return value;
+  nave::Object out;
+  for (const auto& [name, member] : *members) {
+    Value kept = Comparable(member);
+    if (name == "managedFields" && kept.is_array()) {
+      Array& owners = *kept.mutable_array();
+      std::stable_sort(owners.begin(), owners.end(), [](const Value& a, const Value& b) {
+        return std::pair(a.StringAt("manager"), a.StringAt("operation")) <
+               std::pair(b.StringAt("manager"), b.StringAt("operation"));
+      });
+    }
+    if (name == "annotations" && kept.mutable_object() != nullptr) {
+      kept.mutable_object()->erase("deployment.kubernetes.io/revision");
+      if (kept.object()->empty()) continue;
+    }
+    out.emplace(name, std::move(kept));
+  }
+  return Value(std::move(out));
+}
+
 std::string Normalizer::Text(const std::string& text) const {
   std::string out = absl::StrReplaceAll(text, {{own_, "OWN"}});
   // Labels and keys of lists quote uids.
