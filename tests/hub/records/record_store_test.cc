@@ -228,7 +228,9 @@ TEST(RecordStoreTest, IdsSortInTheOrderOfCommitsThoughTheClockIsSetBack) {
     ASSERT_TRUE(hub.records->Commit(std::move(txn)).value().has_value());
   }
   Revision last = 0;
-  for (const KeyValue& kv : hub.records->Range("/v1/audit/", "", 0, 0)->items) {
+  absl::StatusOr<RangePage> page = hub.records->Range("/v1/audit/", "", 0, 0);
+  ASSERT_TRUE(page.ok()) << page.status();
+  for (const KeyValue& kv : page->items) {
     EXPECT_GT(kv.mod_revision, last) << kv.key;
     last = kv.mod_revision;
   }
