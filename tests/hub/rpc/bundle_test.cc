@@ -121,7 +121,7 @@ TEST_F(BundleTest, CreateStoresFilesAndARevision) {
   EXPECT_EQ(revision.spec().bundle_uid(), made.metadata().uid());
   // What agents fetch is there: the listing and what it names.
   std::string listing = hub_.store()->GetBlob(*Digest::FromHex(revision.status().listing_digest())).value();
-  absl::StatusOr<Listing> parsed = ParseListing(listing);
+  auto parsed = ParseListing(listing);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   for (const auto& entry : parsed->objects) EXPECT_TRUE(hub_.store()->GetBlob(entry.digest).ok());
   EXPECT_EQ(ReasonOf(Create(wanted, &made)), "ALREADY_EXISTS");
