@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace nave {
@@ -40,16 +40,16 @@ struct AgentReport {
 class ReportBoard {
  public:
   void Put(AgentReport report) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     report_ = std::move(report);
   }
   AgentReport Get() const {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     return report_;
   }
 
  private:
-  mutable absl::Mutex mutex_;
+  mutable std::mutex mutex_;
   AgentReport report_ ABSL_GUARDED_BY(mutex_);
 };
 

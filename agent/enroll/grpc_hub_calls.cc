@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "agent/enroll/fetch_chain.h"
 #include "agent/enroll/hub_calls.h"
@@ -33,7 +33,7 @@ class GrpcHubCalls final : public HubCalls {
   ~GrpcHubCalls() override {
     stop_ = true;
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       if (running_ != nullptr) running_->TryCancel();
     }
     // Joins the thread; what is left in its queue ends at once because of `stop_`.
@@ -110,20 +110,20 @@ class GrpcHubCalls final : public HubCalls {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       // The destructor has looked already; it does not wait for a call that begins now.
       if (stop_) return MakeError(Reason::kHubUnreachable, "stopping");
       running_ = &context;
     }
     grpc::Status status = call(&context);
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     running_ = nullptr;
     return FromGrpcStatus(status);
   }
 
   Executor& loop_;
   std::atomic<bool> stop_ = false;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   grpc::ClientContext* running_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<Executor> worker_;

@@ -48,19 +48,20 @@ void CallShare::Tell(absl::AnyInvocable<void(HubLinkListener&) &&> task) {
 }
 
 void CallShare::AddCall() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   ++calls_;
 }
 
 void CallShare::RemoveCall() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   --calls_;
+  // Under the lock: whoever waits may take this away once it is given up.
+  changed_.notify_all();
 }
 
 void CallShare::WaitForCalls() {
-  absl::MutexLock lock(&mutex_);
-  auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; };
-  mutex_.Await(absl::Condition(&none));
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return calls_ == 0; });
 }
 
 // --- StreamCall
@@ -88,18 +89,18 @@ void StreamCall::Start() {
 
 void StreamCall::Send(const AgentFrame& frame) {
   write_ = BufferOf(SerializeAgentFrame(frame));
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (!ended_) StartWrite(&write_);
 }
 
 void StreamCall::ReadNext() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (!ended_) StartRead(&read_);
 }
 
 void StreamCall::End() {
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (std::exchange(ended_, true)) return;
   }
   RemoveHold();

@@ -7,16 +7,17 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "agent/rpc/hub_link.h"
 #include "common/runtime/executor.h"
 
@@ -41,7 +42,8 @@ class CallShare {
  private:
   Executor& loop_;
   HubLinkListener* listener_;  // Loop thread.
-  absl::Mutex mutex_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
@@ -77,7 +79,7 @@ class StreamCall final : public CallBase, public std::enable_shared_from_this<St
   grpc::ByteBuffer read_;
   grpc::ByteBuffer write_;
   bool closed_ = false;  // Loop thread.
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   // What was wrong with a frame, when that ended the stream.
   absl::Status broken_;

@@ -40,7 +40,7 @@ absl::StatusOr<std::shared_ptr<CertificateFiles>> CertificateFiles::Open(Certifi
   Stamps stamps = files->TakeStamps();
   ASSIGN_OR_RETURN(CertificateBundle bundle, files->Read());
   bundle.version = 1;
-  absl::MutexLock lock(&files->mutex_);
+  std::lock_guard<std::mutex> lock(files->mutex_);
   files->stamps_ = stamps;
   files->current_ = std::make_shared<const CertificateBundle>(std::move(bundle));
   return files;
@@ -80,7 +80,7 @@ absl::StatusOr<CertificateBundle> CertificateFiles::Read() const {
 }
 
 std::shared_ptr<const CertificateBundle> CertificateFiles::Current() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   Stamps stamps = TakeStamps();
   if (!settled_ || stamps != stamps_) Reload(stamps);
   return current_;
@@ -122,7 +122,7 @@ void CertificateFiles::Reload(const Stamps& stamps) {
 }
 
 uint64_t CertificateFiles::failures() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return failures_;
 }
 

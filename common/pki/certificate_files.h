@@ -8,12 +8,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/digest.h"
 
@@ -69,7 +69,7 @@ class CertificateFiles {
   void Reload(const Stamps& stamps) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const CertificatePaths paths_;
-  mutable absl::Mutex mutex_;
+  mutable std::mutex mutex_;
   std::shared_ptr<const CertificateBundle> current_ ABSL_GUARDED_BY(mutex_);
   // Of the last reading, good or bad.
   Stamps stamps_ ABSL_GUARDED_BY(mutex_);

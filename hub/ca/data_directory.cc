@@ -145,7 +145,7 @@ absl::StatusOr<std::shared_ptr<HubCa>> HubCa::Open(const std::string& certificat
   absl::StatusOr<std::shared_ptr<const CertificateAuthority>> authority =
       CertificateAuthority::Load(bundle->chain_pem, bundle->key_pem);
   if (!authority.ok()) return Prepend(authority.status(), absl::StrCat("file ", certificate_path));
-  absl::MutexLock lock(&ca->mutex_);
+  std::lock_guard<std::mutex> lock(ca->mutex_);
   ca->authority_ = *std::move(authority);
   ca->roots_pem_ = bundle->roots_pem;
   ca->version_ = bundle->version;
@@ -168,13 +168,13 @@ void HubCa::Refresh() {
 }
 
 std::shared_ptr<const CertificateAuthority> HubCa::Authority() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   Refresh();
   return authority_;
 }
 
 std::string HubCa::RootsPem() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   Refresh();
   return roots_pem_;
 }

@@ -5,6 +5,7 @@
 #define NAVE_HUB_CA_DATA_DIRECTORY_H_
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate_files.h"
@@ -80,7 +80,7 @@ class HubCa {
   void Refresh() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::shared_ptr<CertificateFiles> files_;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   std::shared_ptr<const CertificateAuthority> authority_ ABSL_GUARDED_BY(mutex_);
   std::string roots_pem_ ABSL_GUARDED_BY(mutex_);
   uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
