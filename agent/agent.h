@@ -14,8 +14,8 @@
 
 namespace nave {
 
-// Everything on one loop: all methods are for its thread, and nothing blocks. The simulation runs it as it is, over
-// its own client, link, executor and reconciler or the real one.
+// Everything on one loop: all methods are for its thread, and nothing blocks. The simulation runs
+// it as it is, over its own client, link, executor and reconciler or the real one.
 class Agent {
  public:
   explicit Agent(AgentOptions options);
@@ -24,7 +24,8 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   void Start();
-  // No write starts after this returns. `done` when the Lease was given back (or could not be, 5 s later).
+  // No write starts after this returns. `done` when the Lease was given back (or could not be, 5 s
+  // later).
   void Stop(absl::AnyInvocable<void() &&> done);
 
   AgentReport Report() const;

@@ -15,15 +15,16 @@
 
 namespace nave {
 
-// A quantity of Kubernetes ("4", "3920m", "16Gi", "1e3") in thousandths; 0 for what cannot be read. Pure.
+// A quantity of Kubernetes ("4", "3920m", "16Gi", "1e3") in thousandths; 0 for what cannot be read.
+// Pure.
 uint64_t ParseQuantityMillis(absl::string_view text);
 
 // Adds a Node to the facts. Pure.
 void AddNode(const Value& node, Facts* facts);
 
-// Loop thread only; client and executor must outlive it. Reads at once and then every five minutes, each page of
-// nodes on its own, so that a large cluster is never in memory as a whole. What is forbidden or fails stays as it was
-// known.
+// Loop thread only; client and executor must outlive it. Reads at once and then every five minutes,
+// each page of nodes on its own, so that a large cluster is never in memory as a whole. What is
+// forbidden or fails stays as it was known.
 class FactsReader {
  public:
   FactsReader(KubeClient& client, Executor& executor, std::function<void(const Facts&)> on_facts);

@@ -1,4 +1,5 @@
-// A running agent with everything that it is made of in a real process: its loop, its API server, its hub, its probes.
+// A running agent with everything that it is made of in a real process: its loop, its API server,
+// its hub, its probes.
 #ifndef NAVE_AGENT_PROCESS_H_
 #define NAVE_AGENT_PROCESS_H_
 
@@ -16,8 +17,8 @@ inline constexpr char kAgentVersion[] = "0.1.0";
 // For the main thread.
 class AgentProcess {
  public:
-  // CONFIG_INVALID, PORT_IN_USE and their like when it cannot work with what it was told. That hub or API server do
-  // not answer is no error.
+  // CONFIG_INVALID, PORT_IN_USE and their like when it cannot work with what it was told. That hub
+  // or API server do not answer is no error.
   static absl::StatusOr<std::unique_ptr<AgentProcess>> Start(const AgentConfig& config);
   // Stops writing, gives the Lease back (5 s at most), ends all threads.
   ~AgentProcess();

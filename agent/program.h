@@ -4,7 +4,8 @@
 
 namespace nave {
 
-// Runs until SIGTERM or SIGINT; returns the exit code: 0, 1 (could not start), 2 (usage), 78 (configuration).
+// Runs until SIGTERM or SIGINT; returns the exit code: 0, 1 (could not start), 2 (usage), 78
+// (configuration).
 int RunAgentProgram(int argc, char** argv);
 
 }  // namespace nave

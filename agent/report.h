@@ -1,4 +1,5 @@
-// What probes and metrics say of a running agent. Written by the loop, read by the thread of the probes.
+// What probes and metrics say of a running agent. Written by the loop, read by the thread of the
+// probes.
 #ifndef NAVE_AGENT_REPORT_H_
 #define NAVE_AGENT_REPORT_H_
 

@@ -20,13 +20,15 @@
 
 namespace nave {
 
-// Loop thread only. Made when leadership was gained, destroyed when it is lost; a new one begins from what is durable.
+// Loop thread only. Made when leadership was gained, destroyed when it is lost; a new one begins
+// from what is durable.
 //
-//   kube-system uid ─> identity (Enrollment) ─> state (DesiredStore::Load) ─> Reconciler and HubSession
+//   kube-system uid ─> identity (Enrollment) ─> state (DesiredStore::Load) ─> Reconciler and
+//   HubSession
 class AgentTerm final : public HubLinkListener {
  public:
-  // `on_end`: this term cannot go on (another agent wrote the state, the identity is another cluster's); called once,
-  // as a task.
+  // `on_end`: this term cannot go on (another agent wrote the state, the identity is another
+  // cluster's); called once, as a task.
   AgentTerm(const AgentOptions& options, Leadership& leadership, uint64_t seed,
             std::function<void(absl::Status)> on_end);
   ~AgentTerm() override;

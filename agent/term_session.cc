@@ -184,7 +184,8 @@ void AgentTerm::OnFetchDone(uint64_t fetch, absl::Status status, std::vector<Dig
   });
 }
 
-// In a task of its own: the reconciler may be in the middle of something that the session's answer would call into.
+// In a task of its own: the reconciler may be in the middle of something that the session's answer
+// would call into.
 void AgentTerm::OnReconcilerStatus(const AssignmentStatus& status) {
   const bool owns_objects = reconciler_ != nullptr && reconciler_->HasInventory(status.key);
   phases_[status.key] = status.phase;

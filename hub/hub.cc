@@ -48,7 +48,9 @@ constexpr int kLinkMessageBytesMax = 5 << 20;
 class BlobStoreReader : public BlobReader {
  public:
   explicit BlobStoreReader(BlobStore* blobs) : blobs_(blobs) {}
-  absl::StatusOr<BlobPtr> GetCompressed(const Digest& digest) override { return blobs_->GetCompressed(digest); }
+  absl::StatusOr<BlobPtr> GetCompressed(const Digest& digest) override {
+    return blobs_->GetCompressed(digest);
+  }
 
  private:
   BlobStore* const blobs_;
@@ -70,8 +72,12 @@ bool FileExists(const std::string& path) {
 }
 
 // HOST of HOST:PORT, as gRPC and HttpServer write addresses.
-absl::string_view HostOf(absl::string_view address) { return address.substr(0, address.rfind(':')); }
-absl::string_view PortOf(absl::string_view address) { return address.substr(address.rfind(':') + 1); }
+absl::string_view HostOf(absl::string_view address) {
+  return address.substr(0, address.rfind(':'));
+}
+absl::string_view PortOf(absl::string_view address) {
+  return address.substr(address.rfind(':') + 1);
+}
 
 class HubProcess : public Hub {
  public:
@@ -153,7 +159,8 @@ absl::Status HubProcess::OpenRecords() {
   }
   if (directory_.database_lost) {
     LogWarning("the database of this hub is not there: a new one begins under the same id",
-               {{"next", "agents hold what they run; navectl hub adopt --accept-unknown takes them back"}});
+               {{"next",
+                 "agents hold what they run; navectl hub adopt --accept-unknown takes them back"}});
   }
   RecordStoreOptions records;
   records.hub_id = directory_.hub_id;
@@ -188,7 +195,8 @@ absl::Status HubProcess::StartCore() {
   link.snapshot = [core = core_.get()] { return core->snapshot(); };
   link.now = [] { return absl::Now(); };
   link_backend_ = MakeLinkBackend(std::move(link));
-  link_service_ = MakeLinkService(loop_.get(), worker_.get(), core_->sessions(), link_backend_.get());
+  link_service_ =
+      MakeLinkService(loop_.get(), worker_.get(), core_->sessions(), link_backend_.get());
 
   ApiBackendParts api;
   api.core = core_.get();
@@ -215,23 +223,26 @@ HubFacts HubProcess::Facts() const {
   facts.hub_id = directory_.hub_id;
   facts.agent_endpoint = config_.agent_endpoint;
   if (facts.agent_endpoint.empty()) {
-    facts.agent_endpoint = absl::StrCat(HostOf(absl::StrCat(config_.advertise.front(), ":")), ":", ports_.agents);
+    facts.agent_endpoint =
+        absl::StrCat(HostOf(absl::StrCat(config_.advertise.front(), ":")), ":", ports_.agents);
   }
   if (directory_.database_lost) {
     Condition lost;
     lost.type = "DatabaseLost";
     lost.status = ConditionStatus::kTrue;
     lost.reason = "DatabaseLost";
-    lost.message = "this hub started without its database; agents hold until navectl hub adopt --accept-unknown";
+    lost.message =
+        "this hub started without its database; agents hold until navectl hub adopt "
+        "--accept-unknown";
     lost.since = absl::Now();
     facts.conditions.push_back(std::move(lost));
   }
   return facts;
 }
 
-absl::StatusOr<std::unique_ptr<grpc::Server>> HubProcess::Listen(const std::string& address,
-                                                                 const std::vector<grpc::Service*>& services,
-                                                                 int message_bytes_max, int* port) {
+absl::StatusOr<std::unique_ptr<grpc::Server>> HubProcess::Listen(
+    const std::string& address, const std::vector<grpc::Service*>& services, int message_bytes_max,
+    int* port) {
   grpc::ServerBuilder builder;
   // Without it two hubs would share a port and each get half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -241,7 +252,8 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> HubProcess::Listen(const std::stri
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || *port == 0) {
-    return MakeError(Reason::kPortInUse, absl::StrCat("address ", address, ": cannot be listened on"));
+    return MakeError(Reason::kPortInUse,
+                     absl::StrCat("address ", address, ": cannot be listened on"));
   }
   return server;
 }
@@ -252,12 +264,14 @@ absl::Status HubProcess::OpenPorts() {
                       .status());
   ASSIGN_OR_RETURN(certificates_, CertificateFiles::Open(directory_.server_paths));
   grpc::EnableDefaultHealthCheckService(true);
-  // The token's address names the port that agents dial, so that port is taken before the API can make tokens.
-  ASSIGN_OR_RETURN(agents_server_,
-                   Listen(config_.listen_agents, {link_service_.get()}, kLinkMessageBytesMax, &ports_.agents));
+  // The token's address names the port that agents dial, so that port is taken before the API can
+  // make tokens.
+  ASSIGN_OR_RETURN(agents_server_, Listen(config_.listen_agents, {link_service_.get()},
+                                          kLinkMessageBytesMax, &ports_.agents));
   // From here on, so that only the API says what it serves.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  ASSIGN_OR_RETURN(api_server_, Listen(config_.listen_api, api_services_->services(), kApiMessageBytesMax, &ports_.api));
+  ASSIGN_OR_RETURN(api_server_, Listen(config_.listen_api, api_services_->services(),
+                                       kApiMessageBytesMax, &ports_.api));
   return absl::OkStatus();
 }
 
@@ -271,9 +285,11 @@ std::vector<ReadyCheck> HubProcess::Checks() {
 }
 
 absl::Status HubProcess::OpenProbes() {
-  metrics_ = std::make_unique<HubMetrics>(loop_.get(), core_.get(), certificates_, directory_.ca, kHubVersion);
+  metrics_ = std::make_unique<HubMetrics>(loop_.get(), core_.get(), certificates_, directory_.ca,
+                                          kHubVersion);
   ASSIGN_OR_RETURN(probes_, HttpServer::Listen(config_.listen_health,
-                                               MakeProbeHandler([this] { return Checks(); }, metrics_->registry())));
+                                               MakeProbeHandler([this] { return Checks(); },
+                                                                metrics_->registry())));
   ports_.health = probes_->port();
   return absl::OkStatus();
 }
@@ -283,8 +299,9 @@ absl::Status HubProcess::Start() {
   RETURN_IF_ERROR(StartCore());
   RETURN_IF_ERROR(OpenPorts());
   RETURN_IF_ERROR(OpenProbes());
-  housekeeping_ = std::make_unique<Housekeeping>(Housekeeping::Parts{
-      housekeeper_.get(), records_.get(), blobs_.get(), directory_.ca, directory_.server_paths, directory_.server_names});
+  housekeeping_ = std::make_unique<Housekeeping>(
+      Housekeeping::Parts{housekeeper_.get(), records_.get(), blobs_.get(), directory_.ca,
+                          directory_.server_paths, directory_.server_names});
   housekeeping_->Start();
   LogInfo("the hub serves", {{"hub", directory_.hub_id},
                              {"version", kHubVersion},
@@ -335,7 +352,8 @@ void HubProcess::Stop() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Hub>> Hub::Start(const HubConfig& config, std::function<void(absl::Status)> on_fatal) {
+absl::StatusOr<std::unique_ptr<Hub>> Hub::Start(const HubConfig& config,
+                                                std::function<void(absl::Status)> on_fatal) {
   auto hub = std::make_unique<HubProcess>(config, std::move(on_fatal));
   RETURN_IF_ERROR(hub->Start());
   return std::unique_ptr<Hub>(std::move(hub));

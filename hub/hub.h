@@ -23,9 +23,9 @@ struct HubPorts {
 
 class Hub {
  public:
-  // Opens data directory and store, begins a term, loads the index, opens the ports. On an error nothing is left running and nothing
-  // was made that was not there. `on_fatal` is called at most once, on a thread of the hub, when the process must exit (the store went
-  // back under it).
+  // Opens data directory and store, begins a term, loads the index, opens the ports. On an error
+  // nothing is left running and nothing was made that was not there. `on_fatal` is called at most
+  // once, on a thread of the hub, when the process must exit (the store went back under it).
   static absl::StatusOr<std::unique_ptr<Hub>> Start(const HubConfig& config,
                                                     std::function<void(absl::Status)> on_fatal);
   // Stop, if that was not called.
@@ -34,7 +34,8 @@ class Hub {
   virtual HubPorts ports() const = 0;
   // Path of the first administrator's context when this start made it; else empty.
   virtual std::string admin_context_made() const = 0;
-  // Unready at once; after the drain delay agents are told to dial again, calls end, ports close. Blocks.
+  // Unready at once; after the drain delay agents are told to dial again, calls end, ports close.
+  // Blocks.
   virtual void Stop() = 0;
 };
 

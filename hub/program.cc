@@ -33,7 +33,8 @@ constexpr int kExitConfig = 78;
 void PrintError(const absl::Status& status) {
   std::string reason = ErrorReason(status);
   std::cerr << "Error: " << status.message() << " (" << reason << ")\n";
-  if (const ReasonInfo* info = FindReason(reason); info != nullptr) std::cerr << "  Next:  " << info->next << "\n";
+  if (const ReasonInfo* info = FindReason(reason); info != nullptr)
+    std::cerr << "  Next:  " << info->next << "\n";
 }
 
 std::map<std::string, std::string> NaveEnvironment() {
@@ -60,7 +61,8 @@ struct CommandLine {
 std::optional<CommandLine> ParseCommandLine(int argc, char** argv, int* exit_code) {
   CommandLine command;
   CLI::App app{"The hub of a fleet of Kubernetes clusters.", "nave-hub"};
-  app.add_option("--config", command.config_file, "configuration file (YAML)")->envname("NAVE_CONFIG");
+  app.add_option("--config", command.config_file, "configuration file (YAML)")
+      ->envname("NAVE_CONFIG");
   std::map<std::string, std::string> given;
   for (const Setting& setting : HubSettings()) {
     app.add_option(absl::StrCat("--", FlagName(setting.name)), given[FlagName(setting.name)],
@@ -95,7 +97,8 @@ absl::StatusOr<EffectiveConfig> LoadConfig(const CommandLine& command) {
   if (!command.config_file.empty()) {
     std::ifstream file(command.config_file);
     if (!file) {
-      return MakeError(Reason::kConfigInvalid, absl::StrCat(command.config_file, ": the file cannot be read"));
+      return MakeError(Reason::kConfigInvalid,
+                       absl::StrCat(command.config_file, ": the file cannot be read"));
     }
     std::stringstream text;
     text << file.rdbuf();
@@ -107,7 +110,8 @@ absl::StatusOr<EffectiveConfig> LoadConfig(const CommandLine& command) {
 bool WritePorts(const std::string& path, const HubPorts& ports) {
   std::string temporary = path + ".new";
   std::ofstream file(temporary, std::ios::trunc);
-  file << "{\"api\":" << ports.api << ",\"agents\":" << ports.agents << ",\"health\":" << ports.health << "}\n";
+  file << "{\"api\":" << ports.api << ",\"agents\":" << ports.agents
+       << ",\"health\":" << ports.health << "}\n";
   file.close();
   return file.good() && rename(temporary.c_str(), path.c_str()) == 0;
 }
@@ -155,7 +159,8 @@ int Serve(const CommandLine& command, const HubConfig& config) {
       continue;
     }
     if (signal == SIGUSR1) {
-      if (fatal) _exit(kExitFailure);  // What the store holds is no longer ours: nothing more is written.
+      if (fatal)
+        _exit(kExitFailure);  // What the store holds is no longer ours: nothing more is written.
       continue;
     }
     LogInfo("stopping", {{"signal", signal}});

@@ -267,7 +267,8 @@ void ApplyTask::OnSent(KubeResult result) {
   Fail(std::move(result.error));
 }
 
-// Whether we applied this path before: a conflict about it is drift, not the claim of somebody else.
+// Whether we applied this path before: a conflict about it is drift, not the claim of somebody
+// else.
 bool ApplyTask::WasOurs(const KubeCause& cause) const {
   if (IsMark(cause.field)) return true;
   if (!job_.entry || approach_ == Approach::kAdopt) return false;
@@ -275,8 +276,9 @@ bool ApplyTask::WasOurs(const KubeCause& cause) const {
   if (std::find(foreign.begin(), foreign.end(), cause.field) != foreign.end()) return false;
   if (job_.entry->sent == sent_) return true;
   if (previous_is_applied_) return FindPath(job_.previous, cause.field).has_value();
-  // Nobody remembers what was sent last (a restart between two versions, an answer that was lost). A plain write of an object that is ours is
-  // most likely an edit of what we wrote; who applies, or writes through a subresource, means to own the field.
+  // Nobody remembers what was sent last (a restart between two versions, an answer that was lost).
+  // A plain write of an object that is ours is most likely an edit of what we wrote; who applies,
+  // or writes through a subresource, means to own the field.
   return IsPlainWrite(cause);
 }
 
@@ -290,8 +292,7 @@ void ApplyTask::OnFieldConflict(const KubeError& error) {
   for (const KubeCause& cause : error.causes) {
     if (WasOurs(cause)) continue;
     foreign.push_back(cause.field);
-    absl::StrAppend(&conflict_, conflict_.empty() ? "" : ", ", ManagerOf(cause), ": ",
-                    cause.field);
+    absl::StrAppend(&conflict_, conflict_.empty() ? "" : ", ", ManagerOf(cause), ": ", cause.field);
   }
   for (const std::string& path : foreign) {
     if (RemovePath(path, job_.body)) continue;

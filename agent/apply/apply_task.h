@@ -1,4 +1,5 @@
-// Brings one object to what its bundle wants: read where needed, decide, dry-run, apply, force what is ours.
+// Brings one object to what its bundle wants: read where needed, decide, dry-run, apply, force what
+// is ours.
 #ifndef NAVE_AGENT_APPLY_APPLY_TASK_H_
 #define NAVE_AGENT_APPLY_APPLY_TASK_H_
 
@@ -24,7 +25,8 @@ struct ApplyJob {
   std::string manager;
   // BuildBody of the object.
   Value body;
-  // BuildBody of the version that was applied before, when it is known and another one: its fields were ours. Null otherwise.
+  // BuildBody of the version that was applied before, when it is known and another one: its fields
+  // were ours. Null otherwise.
   Value previous;
   bool bare_namespace = false;
   // From the inventory; none for an object that it does not have.
@@ -40,13 +42,13 @@ struct ApplyJob {
 struct ApplyOutcome {
   enum class Kind {
     kApplied,
-    kUsedAsIs,   // A namespace that is there already.
-    kWaitGone,   // It is being deleted; made again when it is gone.
-    kNotOwned,   // It is there, nobody's, and differs.
+    kUsedAsIs,  // A namespace that is there already.
+    kWaitGone,  // It is being deleted; made again when it is gone.
+    kNotOwned,  // It is there, nobody's, and differs.
     kOwnedByOther,
     kNeedsIntention,  // It can be made or adopted now, but the inventory must say so first.
-    kFailed,     // `error`
-    kAbandoned,  // Not wanted any more, or writing is not allowed now.
+    kFailed,          // `error`
+    kAbandoned,       // Not wanted any more, or writing is not allowed now.
   };
   Kind kind = Kind::kFailed;
   // Applied: what the inventory is to say.
@@ -98,9 +100,9 @@ class ApplyTask : public std::enable_shared_from_this<ApplyTask> {
   ApplyJob job_;
   std::function<bool()> may_write_;
   Done done_;
-  Digest sent_;  // Of the whole body.
+  Digest sent_;                       // Of the whole body.
   bool previous_is_applied_ = false;  // job_.previous is what the inventory says was sent last.
-  Value live_;  // Null: absent or not read.
+  Value live_;                        // Null: absent or not read.
   bool read_ = false;
   Approach approach_ = Approach::kUpdate;
   bool force_ = false;

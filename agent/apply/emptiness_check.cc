@@ -55,8 +55,8 @@ EmptinessCheck::EmptinessCheck(KubeClient& kube, const Catalog& catalog, IsLeavi
 void EmptinessCheck::PlanNamespace(const Value& live) {
   of_namespace_ = true;
   if (!catalog_.failed_groups().empty()) {
-    result_.names = {absl::StrCat("the API group ", catalog_.failed_groups().front(),
-                                  " does not answer")};
+    result_.names = {
+        absl::StrCat("the API group ", catalog_.failed_groups().front(), " does not answer")};
     return;
   }
   for (const ResourceType* type : catalog_.Preferred()) {
@@ -99,10 +99,10 @@ void EmptinessCheck::Pump() {
     waiting_.pop_front();
     ++running_;
     ListRequest sent = request;
-    kube_.List(std::move(sent), [self = shared_from_this(),
-                                 request = std::move(request)](ListPage page) mutable {
-      if (self->done_) self->OnPage(std::move(request), std::move(page));
-    });
+    kube_.List(std::move(sent),
+               [self = shared_from_this(), request = std::move(request)](ListPage page) mutable {
+                 if (self->done_) self->OnPage(std::move(request), std::move(page));
+               });
   }
   if (!done_ || !waiting_.empty() || running_ > 0) return;
   if (result_.total > 0) {

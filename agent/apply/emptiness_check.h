@@ -30,8 +30,9 @@ struct EmptinessResult {
   std::string Describe() const;
 };
 
-// Lists everything that is in a Namespace, or every object of a CRD's kind. Between the lists and a deletion something may
-// still be made in it: the server offers nothing that would close that gap. Loop thread only; the references outlive it.
+// Lists everything that is in a Namespace, or every object of a CRD's kind. Between the lists and a
+// deletion something may still be made in it: the server offers nothing that would close that gap.
+// Loop thread only; the references outlive it.
 class EmptinessCheck : public std::enable_shared_from_this<EmptinessCheck> {
  public:
   using Done = absl::AnyInvocable<void(EmptinessResult) &&>;

@@ -1,8 +1,7 @@
-#include "agent/apply/make_reconciler.h"
-
 #include <utility>
 
 #include "agent/apply/engine_impl.h"
+#include "agent/apply/make_reconciler.h"
 #include "common/base/log.h"
 
 namespace nave {
@@ -109,10 +108,9 @@ bool Engine::HasInventory(const Uuid& key) const {
 }
 
 void Engine::Post(Task task) {
-  options_.executor->Post(
-      [alive = std::weak_ptr<bool>(alive_), task = std::move(task)]() mutable {
-        if (!alive.expired()) std::move(task)();
-      });
+  options_.executor->Post([alive = std::weak_ptr<bool>(alive_), task = std::move(task)]() mutable {
+    if (!alive.expired()) std::move(task)();
+  });
 }
 
 TimerId Engine::After(absl::Duration delay, Task task) {

@@ -79,8 +79,8 @@ void Engine::Look(KeyRecord& k, const ObjectKey& object, ObjectRecord& r, const 
     return;
   }
   const InventoryEntry* entry = k.ledger.Find(object);
-  const bool ours = entry != nullptr && (entry->uid.empty() ||
-                                         entry->uid == live.StringAt("metadata", "uid"));
+  const bool ours =
+      entry != nullptr && (entry->uid.empty() || entry->uid == live.StringAt("metadata", "uid"));
   r.seen = true;
   if (ours) {
     r.present = true;

@@ -1,6 +1,7 @@
-// The engine's inside, shared by its .cc files. Works object by object: every object of every assignment has a record; what
-// happens (a plan, an answer, an event, a timer) moves records between steps, and Pump starts tasks for those that are
-// queued, stage by stage within an assignment. So nothing waits for an object that failed.
+// The engine's inside, shared by its .cc files. Works object by object: every object of every
+// assignment has a record; what happens (a plan, an answer, an event, a timer) moves records
+// between steps, and Pump starts tasks for those that are queued, stage by stage within an
+// assignment. So nothing waits for an object that failed.
 //
 //   engine.cc          life, keys, coalesced work
 //   engine_plan.cc     what each object needs (agent/plan), intentions

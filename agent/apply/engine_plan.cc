@@ -34,7 +34,8 @@ void Engine::TakeContent(KeyRecord& k, const Assignment& assignment) {
   const bool other_content = digest_of(k.content) != digest_of(content);
   const bool changed = !k.planned || other_content || k.state != assignment.state;
   if (content && k.content && other_content) {
-    // The version before says which fields were ours. A version that never got through is not kept instead of it.
+    // The version before says which fields were ours. A version that never got through is not kept
+    // instead of it.
     if (!k.previous || AllApplied(k)) k.previous = k.content;
     k.retained.clear();
   }
@@ -108,7 +109,8 @@ Value Engine::PreviousBody(const KeyRecord& k, const ObjectKey& object) const {
   const std::vector<Listing::Entry>& listed = k.previous->listing.objects;
   for (size_t i = 0; i < listed.size(); ++i) {
     ObjectKey key = listed[i].key;
-    if (key.ns.empty() && !object.ns.empty()) key.ns = k.previous->listing.options.default_namespace;
+    if (key.ns.empty() && !object.ns.empty())
+      key.ns = k.previous->listing.options.default_namespace;
     if (object.ns.empty()) key.ns.clear();
     if (key == object) return BodyFor(k, object, k.previous, static_cast<int32_t>(i));
   }
@@ -125,7 +127,8 @@ void Engine::SyncRecords(KeyRecord& k, const std::vector<ListedObject>& listed) 
     r.stage = StageOf(object.key);
     r.source = k.content->listing.objects[i].digest;
     if (r.body == object.body) continue;
-    // Something else is asked: what stood in the way of the old body says nothing about the new one.
+    // Something else is asked: what stood in the way of the old body says nothing about the new
+    // one.
     r.body = object.body;
     r.applied = r.flawed = r.failed = false;
     r.failures = 0;
@@ -266,7 +269,8 @@ void Engine::Follow(KeyRecord& k, const std::vector<ListedObject>& listed, const
 
 void Engine::FollowKeep(KeyRecord& k, ObjectRecord& r, const ObjectKey& object) {
   // A heal or a wait may be on its way.
-  if (r.applied || r.step == Step::kRunning || r.step == Step::kQueued || r.step == Step::kDelayed) {
+  if (r.applied || r.step == Step::kRunning || r.step == Step::kQueued ||
+      r.step == Step::kDelayed) {
     return;
   }
   r.applied = true;
@@ -308,10 +312,10 @@ void Engine::FollowApply(KeyRecord& k, ObjectRecord& r, const ObjectKey& object,
   Block(r, Reason::kApplying, "");
 }
 
-// The key that has the object and does not want it keeps its entry until the marks are ours: whoever dies in between, the
-// object stays in the inventory of the key whose mark it bears.
-void Engine::TakeOver(KeyRecord& k, ObjectRecord& r, const ObjectKey& object,
-                      const OtherKey& other, std::vector<ObjectKey>& intentions) {
+// The key that has the object and does not want it keeps its entry until the marks are ours:
+// whoever dies in between, the object stays in the inventory of the key whose mark it bears.
+void Engine::TakeOver(KeyRecord& k, ObjectRecord& r, const ObjectKey& object, const OtherKey& other,
+                      std::vector<ObjectKey>& intentions) {
   KeyRecord* from = FindKey(other.key);
   const InventoryEntry* entry = from == nullptr ? nullptr : from->ledger.Find(object);
   if (entry == nullptr) return;

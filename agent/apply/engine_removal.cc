@@ -189,10 +189,10 @@ bool Engine::StartRemoval(KeyRecord& k, const ObjectKey& object, ObjectRecord& r
   job.type = *type;
   job.entry = *entry;
   job.claimant = ClaimantFor(k.key);
-  job.propagation = assignment->state == KeyState::kRemoving ? assignment->propagation
-                                                             : Propagation::kDelete;
-  job.give_up_check = Now() - r.check_failed > kCheckPatience &&
-                      r.check_failed != absl::InfinitePast();
+  job.propagation =
+      assignment->state == KeyState::kRemoving ? assignment->propagation : Propagation::kDelete;
+  job.give_up_check =
+      Now() - r.check_failed > kCheckPatience && r.check_failed != absl::InfinitePast();
   r.step = Step::kRunning;
   r.rerun = false;
   r.task = next_task_++;
@@ -211,7 +211,8 @@ bool Engine::StartRemoval(KeyRecord& k, const ObjectKey& object, ObjectRecord& r
   return true;
 }
 
-// A container goes after what of this assignment is in it, so that its check finds only what others put there.
+// A container goes after what of this assignment is in it, so that its check finds only what others
+// put there.
 bool Engine::MustOutlive(const KeyRecord& k, const ObjectKey& container) const {
   const bool is_namespace = IsNamespace(container);
   if (!is_namespace && !IsCrd(container)) return false;

@@ -96,7 +96,8 @@ void Engine::Pump() {
   while (progress && tasks_ < options_.concurrency) {
     progress = false;
     std::vector<Uuid> order;
-    for (auto it = keys_.upper_bound(next_key_); it != keys_.end(); ++it) order.push_back(it->first);
+    for (auto it = keys_.upper_bound(next_key_); it != keys_.end(); ++it)
+      order.push_back(it->first);
     for (auto it = keys_.begin(); it != keys_.end() && it->first <= next_key_; ++it) {
       order.push_back(it->first);
     }
@@ -160,8 +161,8 @@ bool Engine::StartApply(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) 
   job.claimant = ClaimantFor(k.key);
   job.manager = manager_;
   job.bare_namespace = IsBareNamespace(manifest);
-  job.body = BuildBody(std::move(manifest),
-                       {.who = job.claimant.who, .bundle = k.key, .key = object});
+  job.body =
+      BuildBody(std::move(manifest), {.who = job.claimant.who, .bundle = k.key, .key = object});
   if (const InventoryEntry* entry = k.ledger.Find(object); entry && k.ledger.IsDurable(object)) {
     job.entry = *entry;
     if (!entry->sent.IsNone() && entry->sent != r.body) job.previous = PreviousBody(k, object);
@@ -189,8 +190,8 @@ bool Engine::StartApply(KeyRecord& k, const ObjectKey& object, ObjectRecord& r) 
       OnApplied(key, object, task, std::move(outcome));
     });
   };
-  r.apply_task = ApplyTask::Start(*options_.kube, std::move(job), std::move(may_write),
-                                  std::move(done));
+  r.apply_task =
+      ApplyTask::Start(*options_.kube, std::move(job), std::move(may_write), std::move(done));
   return true;
 }
 
@@ -259,18 +260,19 @@ void Engine::TakeApplied(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
     r.message = std::move(outcome.conflict);
     // Whether the other manager has let go.
     r.retry_left_out = true;
-    Delay(k, object, r, RetryDelay(kLeftOutMin, kLeftOutMax, r.left_out_tries++, random_.Uniform()));
+    Delay(k, object, r,
+          RetryDelay(kLeftOutMin, kLeftOutMax, r.left_out_tries++, random_.Uniform()));
   } else {
     r.left_out_tries = 0;
     r.problem = outcome.dropped.empty() ? "" : Word(Reason::kFieldDropped);
-    r.message = outcome.dropped.empty()
-                    ? ""
-                    : absl::StrCat("the API server dropped ", outcome.dropped);
+    r.message =
+        outcome.dropped.empty() ? "" : absl::StrCat("the API server dropped ", outcome.dropped);
   }
   LookAtHealth(k, object, r, outcome.live);
   if (IsNamespace(object)) WakeNamespace(object.name);
   if (seen && *seen != version) {
-    // Something was seen while the task ran, and nobody knows whether before or after what was answered.
+    // Something was seen while the task ran, and nobody knows whether before or after what was
+    // answered.
     r.must_read = true;
     Queue(k, object, r);
   }

@@ -17,7 +17,8 @@ constexpr absl::Duration kTroubleMax = absl::Minutes(1);
 
 void Engine::WantStatus(KeyRecord& k) {
   if (!running_ || k.status_timer != 0) return;
-  const absl::Duration wait = std::max(k.status_sent + kStatusInterval - Now(), absl::ZeroDuration());
+  const absl::Duration wait =
+      std::max(k.status_sent + kStatusInterval - Now(), absl::ZeroDuration());
   k.status_timer = After(wait, [this, key = k.key] { SendStatus(key); });
 }
 

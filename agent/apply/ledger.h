@@ -14,7 +14,8 @@
 
 namespace nave {
 
-// Collects changes over what DesiredStore holds and writes them in one piece. Loop thread only; `store` outlives it.
+// Collects changes over what DesiredStore holds and writes them in one piece. Loop thread only;
+// `store` outlives it.
 class InventoryLedger {
  public:
   InventoryLedger(DesiredStore& store, const Uuid& key) : store_(store), key_(key) {}
@@ -37,8 +38,9 @@ class InventoryLedger {
   bool dirty() const { return !next_.empty(); }
   bool writing() const { return writing_; }
 
-  // Writes what waits, after the write on its way if there is one. `done` runs when everything that was put before this call is
-  // durable, or with the error of the first write that failed (what waits then still waits).
+  // Writes what waits, after the write on its way if there is one. `done` runs when everything that
+  // was put before this call is durable, or with the error of the first write that failed (what
+  // waits then still waits).
   void Flush(absl::AnyInvocable<void(absl::Status) &&> done);
 
  private:

@@ -23,7 +23,8 @@ struct ReconcilerOptions {
   std::string agent_namespace = "nave-system";
   // Asked before every write: was the Lease renewed less than 10 s ago? Empty: always.
   std::function<bool()> may_write;
-  // Another agent took nave-state over: the engine has stopped, and the process must stop writing. Called once, as a task.
+  // Another agent took nave-state over: the engine has stopped, and the process must stop writing.
+  // Called once, as a task.
   std::function<void()> on_fenced;
   // Objects worked on at once.
   int concurrency = 8;

@@ -1,4 +1,5 @@
-// What the engine keeps in memory of each assignment and each of its objects: no manifests, no live objects.
+// What the engine keeps in memory of each assignment and each of its objects: no manifests, no live
+// objects.
 #ifndef NAVE_AGENT_APPLY_RECORDS_H_
 #define NAVE_AGENT_APPLY_RECORDS_H_
 
@@ -45,8 +46,8 @@ struct ObjectRecord {
   int32_t index = -1;  // In the listing; -1: not listed.
   bool resolved = true;
   Stage stage = Stage::kCustom;
-  Digest source;       // Of the listed object that `body` was made from.
-  Digest body;         // BodyDigest; none while not resolved.
+  Digest source;  // Of the listed object that `body` was made from.
+  Digest body;    // BodyDigest; none while not resolved.
   bool removing = false;
   bool handed_over = false;
   bool contested = false;
@@ -60,11 +61,11 @@ struct ObjectRecord {
   bool must_read = false;
   bool retry_left_out = false;
   int left_out_tries = 0;
-  bool flawed = false;      // Applied, with a problem to report.
-  bool failed = false;      // Refused (`problem` says why), not merely waiting.
+  bool flawed = false;  // Applied, with a problem to report.
+  bool failed = false;  // Refused (`problem` says why), not merely waiting.
   int failures = 0;
   TimerId timer = 0;
-  uint64_t task = 0;  // Number of the task that runs or ran last.
+  uint64_t task = 0;    // Number of the task that runs or ran last.
   std::string problem;  // CamelCase; empty: none.
   std::string message;
   absl::Time removal_sent = absl::InfinitePast();
@@ -105,7 +106,8 @@ struct KeyRecord {
   bool planned = false;
   bool pending = false;
   std::map<ObjectKey, ObjectRecord> objects;
-  // Listed objects that are the same as another one once namespaces are defaulted, by their key as listed.
+  // Listed objects that are the same as another one once namespaces are defaulted, by their key as
+  // listed.
   std::map<ObjectKey, ObjectKey> duplicates;
   // Objects ready to be worked on, by stage.
   std::array<std::deque<ObjectKey>, kStages> apply_queue;

@@ -160,8 +160,8 @@ void RemovalTask::Release(RemovalOutcome::Kind then, std::string detail) {
   request.ns = job_.entry.key.ns;
   request.name = job_.entry.key.name;
   request.patch_type = PatchType::kMerge;
-  request.body = UnmarkPatch(live_.StringAt("metadata", "uid"),
-                             live_.StringAt("metadata", "resourceVersion"));
+  request.body =
+      UnmarkPatch(live_.StringAt("metadata", "uid"), live_.StringAt("metadata", "resourceVersion"));
   request.field_manager = FieldManagerName(job_.claimant.who.hub_id);
   kube_.Patch(std::move(request), [self = shared_from_this(), then,
                                    detail = std::move(detail)](KubeResult result) mutable {

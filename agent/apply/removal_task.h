@@ -1,4 +1,5 @@
-// Removes one object of the inventory: read, decide, delete with its uid (or take our marks off), confirm.
+// Removes one object of the inventory: read, decide, delete with its uid (or take our marks off),
+// confirm.
 #ifndef NAVE_AGENT_APPLY_REMOVAL_TASK_H_
 #define NAVE_AGENT_APPLY_REMOVAL_TASK_H_
 
@@ -26,14 +27,14 @@ struct RemovalJob {
 
 struct RemovalOutcome {
   enum class Kind {
-    kGone,      // Confirmed: absent, or another object has its place.
-    kReleased,  // It stays, without our marks.
-    kForgotten, // It stays as it is: it was not ours any more.
-    kRetained,  // As kReleased, for a Namespace or CRD that others use; `detail` says who.
-    kWaiting,   // Deletion was sent (or had begun): look again.
-    kUnchecked, // A Namespace or CRD could not be checked; `detail` says why.
-    kFailed,    // `error`
-    kAbandoned, // Not wanted any more, or writing is not allowed now.
+    kGone,       // Confirmed: absent, or another object has its place.
+    kReleased,   // It stays, without our marks.
+    kForgotten,  // It stays as it is: it was not ours any more.
+    kRetained,   // As kReleased, for a Namespace or CRD that others use; `detail` says who.
+    kWaiting,    // Deletion was sent (or had begun): look again.
+    kUnchecked,  // A Namespace or CRD could not be checked; `detail` says why.
+    kFailed,     // `error`
+    kAbandoned,  // Not wanted any more, or writing is not allowed now.
   };
   Kind kind = Kind::kFailed;
   KubeError error;
@@ -81,7 +82,8 @@ class RemovalTask : public std::enable_shared_from_this<RemovalTask> {
   std::shared_ptr<EmptinessCheck> check_;
 };
 
-// Why something that is being deleted does not go: finalizers, and what a Namespace's conditions say.
+// Why something that is being deleted does not go: finalizers, and what a Namespace's conditions
+// say.
 std::string DescribeTerminating(const Value& live);
 
 }  // namespace nave

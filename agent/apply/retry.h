@@ -1,4 +1,5 @@
-// What an error of the API server means for an object: which reason is reported and when it is tried again. Pure.
+// What an error of the API server means for an object: which reason is reported and when it is
+// tried again. Pure.
 #ifndef NAVE_AGENT_APPLY_RETRY_H_
 #define NAVE_AGENT_APPLY_RETRY_H_
 

@@ -38,7 +38,8 @@ struct AgentConfig {
   LogFormat log_format = LogFormat::kJson;
 };
 
-// One setting. `name` is that of the file (camelCase); `environment` and `flag` (without dashes) the other two.
+// One setting. `name` is that of the file (camelCase); `environment` and `flag` (without dashes)
+// the other two.
 struct AgentSetting {
   std::string name;
   std::string environment;
@@ -55,8 +56,9 @@ struct AgentConfigInput {
   std::map<std::string, std::string> flags;        // By flag.
 };
 
-// CONFIG_INVALID names key, variable or flag, and the nearest one that exists. Variables that no setting has are left
-// alone (NAVE_HUB_SERVICE_HOST is Kubernetes's doing); `warnings` (may be null) names those that look like a slip.
+// CONFIG_INVALID names key, variable or flag, and the nearest one that exists. Variables that no
+// setting has are left alone (NAVE_HUB_SERVICE_HOST is Kubernetes's doing); `warnings` (may be
+// null) names those that look like a slip.
 absl::StatusOr<AgentConfig> LoadAgentConfig(const AgentConfigInput& input,
                                             std::vector<std::string>* warnings);
 

@@ -1,9 +1,10 @@
-// The agent's durable state: what it was told to run, and what it owns. Kept in Secrets of the agent's namespace, so that it
-// survives the pod, the node and the hub.
+// The agent's durable state: what it was told to run, and what it owns. Kept in Secrets of the
+// agent's namespace, so that it survives the pod, the node and the hub.
 //
-//   nave-state                                    what is committed; its compare-and-swap update IS the commit
-//   nave-desired-<bundle uid>-<12 hex>-<n>        content, immutable, written before the commit that names it
-//   nave-inventory-<bundle uid>-<count>-<n>       objects owned, sharded, compare-and-swap
+//   nave-state                                    what is committed; its compare-and-swap update IS
+//   the commit nave-desired-<bundle uid>-<12 hex>-<n>        content, immutable, written before the
+//   commit that names it nave-inventory-<bundle uid>-<count>-<n>       objects owned, sharded,
+//   compare-and-swap
 #ifndef NAVE_AGENT_DESIRED_DESIRED_H_
 #define NAVE_AGENT_DESIRED_DESIRED_H_
 
@@ -23,8 +24,9 @@
 
 namespace nave {
 
-// The content of one digest: a listing and its objects' canonical JSON in listing order. Immutable, shared. Stores keep it
-// compressed and make it when asked, so hold the pointer only while it is needed.
+// The content of one digest: a listing and its objects' canonical JSON in listing order. Immutable,
+// shared. Stores keep it compressed and make it when asked, so hold the pointer only while it is
+// needed.
 struct DesiredContent {
   Digest digest;
   Listing listing;
@@ -40,7 +42,8 @@ struct Assignment {
   uint64_t revision = 0;
   // What the hub believes that we hold (root and KeySet count this).
   Digest digest;
-  // Digest of the content that is really held; none: no content (a NotDesired key rebuilt from an inventory).
+  // Digest of the content that is really held; none: no content (a NotDesired key rebuilt from an
+  // inventory).
   Digest content_digest;
   KeyState state = KeyState::kPresent;
   bool confirmed = false;
@@ -66,7 +69,7 @@ struct InventoryEntry {
   enum class Origin { kCreated, kAdopted };
   enum class Progress { kIntended, kApplied, kDeleting };
 
-  ObjectKey key;  // After namespace defaulting.
+  ObjectKey key;        // After namespace defaulting.
   std::string version;  // Last applied.
   std::string uid;
   Origin origin = Origin::kCreated;
@@ -76,8 +79,8 @@ struct InventoryEntry {
   Digest fields;
   std::string resource_version;
   int64_t generation = 0;
-  // Paths (as the server names them in a conflict) that another manager owned and that we therefore left out. They never
-  // were ours, so a later conflict about them is no drift.
+  // Paths (as the server names them in a conflict) that another manager owned and that we therefore
+  // left out. They never were ours, so a later conflict about them is no drift.
   std::vector<std::string> left_out;
   // A Job or bare Pod that ran to its end is not made again for the same `sent`.
   bool finished = false;
@@ -99,23 +102,26 @@ class ContentSource {
 
 // What Load found.
 enum class LoadOutcome {
-  kOk,            // Also: nothing there yet.
-  // nave-state or a shard that it names is missing beside others: HOLD. state() then holds what the inventories tell: every key
-  // NotDesired at revision 0. Nothing of it is stored before the first Commit, which must follow an adopt.
+  kOk,  // Also: nothing there yet.
+  // nave-state or a shard that it names is missing beside others: HOLD. state() then holds what the
+  // inventories tell: every key NotDesired at revision 0. Nothing of it is stored before the first
+  // Commit, which must follow an adopt.
   kStateLost,
   kStateTooNew,   // A newer format: write nothing.
   kWrongCluster,  // The kube-system uid differs: write nothing.
   kUnavailable,   // The API server did not answer: try again.
 };
 
-// Durable state behind an interface: SecretDesiredStore over KubeClient. Loop thread only; callbacks run there, later. A
-// failed write leaves durable and in-memory state as they were (the in-memory state follows only a confirmed write).
+// Durable state behind an interface: SecretDesiredStore over KubeClient. Loop thread only;
+// callbacks run there, later. A failed write leaves durable and in-memory state as they were (the
+// in-memory state follows only a confirmed write).
 class DesiredStore : public ContentSource {
  public:
   using Done = absl::AnyInvocable<void(absl::Status) &&>;
 
-  // Reads everything, takes nave-state over (an update of a predecessor still on the way then fails), sweeps content that
-  // nothing names. Call once after leadership was gained, before anything else.
+  // Reads everything, takes nave-state over (an update of a predecessor still on the way then
+  // fails), sweeps content that nothing names. Call once after leadership was gained, before
+  // anything else.
   virtual void Load(std::string kube_system_uid, absl::AnyInvocable<void(LoadOutcome) &&> done) = 0;
 
   // The committed state. Valid after Load.
@@ -123,21 +129,24 @@ class DesiredStore : public ContentSource {
   // Empty when the key owns nothing.
   virtual const Inventory& inventory(const Uuid& key) const = 0;
 
-  // Writes content ahead of the commit that names it. It stays until that commit, the next WriteContent of the key or
-  // AbandonContent.
+  // Writes content ahead of the commit that names it. It stays until that commit, the next
+  // WriteContent of the key or AbandonContent.
   virtual void WriteContent(const Uuid& key, DesiredContentPtr content, Done done) = 0;
   // What was written for `key` and not committed is not wanted any more.
   virtual void AbandonContent(const Uuid& key) = 0;
-  // Replaces nave-state by `next`: the commit. Commits are serialised; several waiting ones become one write of the last.
-  // Afterwards content that neither `next` nor a WriteContent still waiting for its commit names is deleted. The number of
-  // shards in `next` is ignored: it belongs to the store.
+  // Replaces nave-state by `next`: the commit. Commits are serialised; several waiting ones become
+  // one write of the last. Afterwards content that neither `next` nor a WriteContent still waiting
+  // for its commit names is deleted. The number of shards in `next` is ignored: it belongs to the
+  // store.
   virtual void Commit(AgentState next, Done done) = 0;
-  // Replaces the inventory of a key (intentions before a wave, results after it). Handles sharding, and the switch of the shard
-  // count through nave-state. NOT_FOUND: the key is not in the state (any more); then nothing may be written for it. The Secrets of
-  // a key go with the commit that forgets it.
+  // Replaces the inventory of a key (intentions before a wave, results after it). Handles sharding,
+  // and the switch of the shard count through nave-state. NOT_FOUND: the key is not in the state
+  // (any more); then nothing may be written for it. The Secrets of a key go with the commit that
+  // forgets it.
   virtual void WriteInventory(const Uuid& key, Inventory next, Done done) = 0;
 
-  // FAILED_PRECONDITION on any of the above: another agent took over nave-state. The process must stop writing.
+  // FAILED_PRECONDITION on any of the above: another agent took over nave-state. The process must
+  // stop writing.
 };
 
 }  // namespace nave

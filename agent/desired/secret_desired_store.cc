@@ -172,8 +172,8 @@ void SecretDesiredStore::WritePart(std::shared_ptr<ContentOp> op) {
                       });
 }
 
-// Beside the first content of a key, so that the commit can name it and the first intentions need no commit of their
-// own.
+// Beside the first content of a key, so that the commit can name it and the first intentions need
+// no commit of their own.
 void SecretDesiredStore::WriteEmptyInventory(std::shared_ptr<ContentOp> op) {
   StoredInventory& inventory = records_[op->key].inventory;
   if (!inventory.shards.empty() || !inventory.entries.empty()) {

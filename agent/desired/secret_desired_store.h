@@ -34,7 +34,8 @@ struct SecretStoreOptions {
   size_t part_bytes_max = kSecretPartBytesMax;
 };
 
-// As the contract says. Content is kept compressed in memory too. Two things of one key never happen at once.
+// As the contract says. Content is kept compressed in memory too. Two things of one key never
+// happen at once.
 class SecretDesiredStore final : public DesiredStore {
  public:
   explicit SecretDesiredStore(SecretStoreOptions options);
@@ -59,8 +60,8 @@ class SecretDesiredStore final : public DesiredStore {
   // A content that is on the server, or on its way there.
   struct Held {
     StoredContent stored;
-    // When its writer was told, by `clock_`; 0: not yet. A commit that was asked for later and does not name it gives
-    // it up.
+    // When its writer was told, by `clock_`; 0: not yet. A commit that was asked for later and does
+    // not name it gives it up.
     uint64_t told_at = 0;
     bool abandoned = false;
   };

@@ -16,10 +16,11 @@
 namespace nave {
 
 inline constexpr char kStateSecretName[] = "nave-state";
-// What one Secret holds at most: half of what an API server takes, so that a part that is read, changed and written
-// does not need megabytes.
+// What one Secret holds at most: half of what an API server takes, so that a part that is read,
+// changed and written does not need megabytes.
 inline constexpr size_t kSecretPartBytesMax = 512 << 10;
-// The format that this agent writes. What carries a higher one was written by a later agent and is not touched.
+// The format that this agent writes. What carries a higher one was written by a later agent and is
+// not touched.
 inline constexpr int kSecretFormat = 1;
 
 struct SecretName {

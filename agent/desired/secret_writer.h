@@ -1,4 +1,5 @@
-// Writes Secrets so that the outcome is known in the end: an answer that was lost is looked up, never guessed.
+// Writes Secrets so that the outcome is known in the end: an answer that was lost is looked up,
+// never guessed.
 #ifndef NAVE_AGENT_DESIRED_SECRET_WRITER_H_
 #define NAVE_AGENT_DESIRED_SECRET_WRITER_H_
 
@@ -22,9 +23,10 @@ struct SecretRef {
   std::string resource_version;
 };
 
-// Loop thread only; what it is given must outlive it. Callbacks run on the loop, later, exactly once, and not after
-// the destructor. A server that does not answer, is busy or fails is asked again for ever, with a back-off to 10 s
-// (without the API server the agent loses its leadership before long and with it this object).
+// Loop thread only; what it is given must outlive it. Callbacks run on the loop, later, exactly
+// once, and not after the destructor. A server that does not answer, is busy or fails is asked
+// again for ever, with a back-off to 10 s (without the API server the agent loses its leadership
+// before long and with it this object).
 class SecretWriter {
  public:
   using Put = absl::AnyInvocable<void(absl::StatusOr<SecretRef>) &&>;
@@ -37,8 +39,8 @@ class SecretWriter {
   SecretWriter(const SecretWriter&) = delete;
   SecretWriter& operator=(const SecretWriter&) = delete;
 
-  // A Secret that nobody else has a right to: one of that name which is there already (left by a process that died)
-  // is replaced by a new one.
+  // A Secret that nobody else has a right to: one of that name which is there already (left by a
+  // process that died) is replaced by a new one.
   void CreateFresh(std::string name, SecretData data, bool immutable, Put done);
   // Creates, if nobody did. STATE_TAKEN_OVER otherwise.
   void CreateOnly(std::string name, SecretData data, Put done);
@@ -72,7 +74,8 @@ class SecretWriter {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// What an error of the API server is to users. `what`: "cannot write Secret nave-system/nave-state".
+// What an error of the API server is to users. `what`: "cannot write Secret
+// nave-system/nave-state".
 absl::Status SecretError(absl::string_view what, const KubeError& error);
 
 }  // namespace nave

@@ -111,7 +111,8 @@ void StateLoader::OnAllNames() {
   Read([this](const SecretName& name) { return Names(name); }, [this] { Assemble(); });
 }
 
-// Nothing there yet. Made at once, so that a write of a predecessor that is still on its way fails from now on.
+// Nothing there yet. Made at once, so that a write of a predecessor that is still on its way fails
+// from now on.
 void StateLoader::CreateState() {
   loaded_.state.kube_system_uid = kube_system_uid_;
   writer_.CreateOnly(kStateSecretName, FormatState(loaded_.state),
@@ -277,7 +278,8 @@ void StateLoader::Rebuild() {
     Assignment& assignment = loaded_.state.assignments[key];
     assignment.key = key;
     assignment.state = KeyState::kNotDesired;
-    // Whole, and of one count: it stays as it is. Else it is written anew under names that are not in use.
+    // Whole, and of one count: it stays as it is. Else it is written anew under names that are not
+    // in use.
     if (!stored.mixed && stored.shards.size() == stored.count_seen) {
       assignment.inventory_shards = stored.count_seen;
       continue;

@@ -16,8 +16,8 @@
 
 namespace nave {
 
-// One load; loop thread only. Takes nave-state over before it looks at anything else, so that what it reads is not
-// changed by a predecessor's commit any more.
+// One load; loop thread only. Takes nave-state over before it looks at anything else, so that what
+// it reads is not changed by a predecessor's commit any more.
 class StateLoader {
  public:
   using Done = absl::AnyInvocable<void(LoadedState) &&>;

@@ -23,8 +23,8 @@ struct StoredInventory {
   // SHA-256 of the entries that each shard's Secret holds, to write only those that change.
   std::vector<Digest> written;
   Inventory entries;
-  // After kStateLost: how many shards its Secrets speak of (the next writing uses more when they were not all there),
-  // and whether they speak of several numbers.
+  // After kStateLost: how many shards its Secrets speak of (the next writing uses more when they
+  // were not all there), and whether they speak of several numbers.
   uint32_t count_seen = 0;
   bool mixed = false;
 };
@@ -37,7 +37,8 @@ struct LoadedState {
   SecretRef state_ref;
   std::map<Uuid, std::map<Digest, StoredContent>> contents;
   std::map<Uuid, StoredInventory> inventories;
-  // Secrets of the agent's state that nothing names. After kStateLost they go with the first commit.
+  // Secrets of the agent's state that nothing names. After kStateLost they go with the first
+  // commit.
   std::vector<SecretRef> unnamed;
 };
 

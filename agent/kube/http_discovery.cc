@@ -53,7 +53,8 @@ void HttpDiscovery::Discover(KubeClient::Callback<KubeClient::Discovery> done) {
   }
 }
 
-void HttpDiscovery::OnRoot(const std::shared_ptr<Round>& round, size_t index, KubeHttpAnswer answer) {
+void HttpDiscovery::OnRoot(const std::shared_ptr<Round>& round, size_t index,
+                           KubeHttpAnswer answer) {
   Root& root = roots_[index];
   if (!answer.error.ok()) {
     round->error = std::move(answer.error);

@@ -1,4 +1,5 @@
-// Leadership among the agent processes of one cluster: at most one writes, and it knows when it may not any more.
+// Leadership among the agent processes of one cluster: at most one writes, and it knows when it may
+// not any more.
 #ifndef NAVE_AGENT_LEADER_LEADERSHIP_H_
 #define NAVE_AGENT_LEADER_LEADERSHIP_H_
 
@@ -29,7 +30,8 @@ struct LeadershipOptions {
   // Random.
   std::string instance;
   uint64_t seed = 1;
-  // A clock that goes on while the machine sleeps and that nobody sets (BootTime); the executor's when empty.
+  // A clock that goes on while the machine sleeps and that nobody sets (BootTime); the executor's
+  // when empty.
   std::function<absl::Time()> clock;
   absl::Duration duration = absl::Seconds(15);
   absl::Duration renew_interval = absl::Seconds(5);
@@ -49,8 +51,8 @@ class Leadership {
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;
 
-  // Tries to lead, for ever. `on_elected` when it does; `on_lost` when it does no more, after which it tries again by
-  // itself. Neither is called inside a call of this object.
+  // Tries to lead, for ever. `on_elected` when it does; `on_lost` when it does no more, after which
+  // it tries again by itself. Neither is called inside a call of this object.
   void Start(std::function<void()> on_elected, std::function<void()> on_lost);
 
   bool leading() const { return leading_; }
@@ -61,8 +63,8 @@ class Leadership {
 
   // Reads the Lease: whether this process is still the holder. False when that cannot be told.
   void Check(absl::AnyInvocable<void(bool) &&> done);
-  // Gives the Lease back, so that another one need not wait; ends all trying. `done` is called in any case, within
-  // about 5 s.
+  // Gives the Lease back, so that another one need not wait; ends all trying. `done` is called in
+  // any case, within about 5 s.
   void Release(absl::AnyInvocable<void() &&> done);
 
  private:

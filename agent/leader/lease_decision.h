@@ -26,8 +26,8 @@ struct LeaseRecord {
 };
 
 LeaseRecord ParseLease(const Value& lease);
-// The object to create (resource_version empty) or to replace the present one with. `now` is wall time, for other
-// readers.
+// The object to create (resource_version empty) or to replace the present one with. `now` is wall
+// time, for other readers.
 Value FormatLease(const LeaseRecord& lease, absl::string_view ns, absl::string_view name,
                   absl::Time now);
 
@@ -38,10 +38,10 @@ struct LeaseDecision {
   absl::Time look_at = absl::InfiniteFuture();
 };
 
-// For a process that does not lead. `present`: the Lease as read now, nullopt when there is none; `seen_since`: since
-// when it looked exactly so (by this process's own clock: those of others are not compared). `restarted`: this
-// process has not led yet, so a Lease under its own name is that of a process before it in the same pod, which is
-// dead: it is taken at once.
+// For a process that does not lead. `present`: the Lease as read now, nullopt when there is none;
+// `seen_since`: since when it looked exactly so (by this process's own clock: those of others are
+// not compared). `restarted`: this process has not led yet, so a Lease under its own name is that
+// of a process before it in the same pod, which is dead: it is taken at once.
 LeaseDecision DecideLease(const std::optional<LeaseRecord>& present, absl::Time seen_since,
                           absl::string_view self, absl::string_view instance, bool restarted,
                           absl::Duration duration, absl::Time now, absl::Time wall_now);

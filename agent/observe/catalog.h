@@ -26,7 +26,8 @@ class Catalog {
   // Called after every discovery that succeeded. May be empty.
   std::function<void()> on_refreshed;
 
-  // Discovers again, now or as soon as a discovery on the way has ended; at most one a second. Repeats until one succeeds.
+  // Discovers again, now or as soon as a discovery on the way has ended; at most one a second.
+  // Repeats until one succeeds.
   void Refresh();
   // No request starts any more.
   void Stop();

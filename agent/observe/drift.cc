@@ -44,16 +44,15 @@ Change ClassifyChange(const Value& live, const Baseline& baseline, absl::string_
   if (live.StringAt("metadata", "resourceVersion") == baseline.resource_version) {
     return Change::kNone;
   }
-  const bool same = GenerationOf(live) == baseline.generation &&
-                    MetaHash(live) == baseline.meta &&
+  const bool same = GenerationOf(live) == baseline.generation && MetaHash(live) == baseline.meta &&
                     Fingerprint(live, manager) == baseline.fields;
   return same ? Change::kBenign : Change::kSuspect;
 }
 
 bool SettleSuspect(const Value& live, const Value& body, const Baseline& baseline,
                    absl::string_view manager) {
-  const bool same_spec = GenerationOf(live) == baseline.generation &&
-                         Fingerprint(live, manager) == baseline.fields;
+  const bool same_spec =
+      GenerationOf(live) == baseline.generation && Fingerprint(live, manager) == baseline.fields;
   if (same_spec && HasGeneration(live)) return MetadataIsWithin(body, live);
   // Our entry lost a path when someone else took it, even if the value happens to be the same.
   if (HasGeneration(live) && Fingerprint(live, manager) != baseline.fields) return false;

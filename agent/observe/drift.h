@@ -38,13 +38,14 @@ enum class Change {
 // Cheap: needs no manifest. kSuspect is settled by SettleSuspect.
 Change ClassifyChange(const Value& live, const Baseline& baseline, absl::string_view manager);
 
-// Whether a suspect change left everything as `body` wants it, so that no request is needed. False: apply for real (the server
-// knows its normal forms, and an apply that changes nothing writes nothing).
+// Whether a suspect change left everything as `body` wants it, so that no request is needed. False:
+// apply for real (the server knows its normal forms, and an apply that changes nothing writes
+// nothing).
 bool SettleSuspect(const Value& live, const Value& body, const Baseline& baseline,
                    absl::string_view manager);
 
-// How often one object may be healed: a burst at once, then ever more slowly, so that a fight with another writer
-// costs both little.
+// How often one object may be healed: a burst at once, then ever more slowly, so that a fight with
+// another writer costs both little.
 class HealBudget {
  public:
   // Zero: heal now. Takes one from the budget in any case.

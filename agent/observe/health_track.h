@@ -19,7 +19,8 @@ struct HealthTrack {
   // When to look again although nothing changed; InfiniteFuture: never.
   absl::Time recheck = absl::InfiniteFuture();
 
-  // When it was first seen at its generation in its state (the verdict that it would get if it were new).
+  // When it was first seen at its generation in its state (the verdict that it would get if it were
+  // new).
   absl::Time first_seen = absl::InfinitePast();
   int64_t generation = 0;
   Health fresh = Health::kUnknown;
@@ -29,7 +30,8 @@ struct HealthTrack {
 // Looks at `live` at `now`. True when health, reason or message changed.
 bool TrackHealth(const Value& live, absl::Time now, HealthTrack& track);
 
-// Whether this is a Job or a bare Pod that has run to its end: when it disappears it is done, not missing.
+// Whether this is a Job or a bare Pod that has run to its end: when it disappears it is done, not
+// missing.
 bool RanToItsEnd(const Value& live);
 
 }  // namespace nave

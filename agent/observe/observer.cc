@@ -63,9 +63,8 @@ void Observer::SetKinds(const std::map<GroupKind, std::string>& kinds) {
   for (auto it = kinds_.begin(); it != kinds_.end();) {
     auto wanted = kinds.find(it->first);
     const ResourceType* type =
-        wanted == kinds.end()
-            ? nullptr
-            : catalog_.FindFor(it->first.first, it->first.second, wanted->second);
+        wanted == kinds.end() ? nullptr
+                              : catalog_.FindFor(it->first.first, it->first.second, wanted->second);
     // Another version is served under another address.
     const bool keep = type != nullptr && *type == it->second->informer().options().type;
     it = keep ? std::next(it) : kinds_.erase(it);

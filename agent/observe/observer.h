@@ -43,8 +43,8 @@ class Observer {
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
-  // Watches these kinds (that are served), in these versions if possible, and no others. To be repeated after a discovery. Not
-  // to be called from a callback.
+  // Watches these kinds (that are served), in these versions if possible, and no others. To be
+  // repeated after a discovery. Not to be called from a callback.
   void SetKinds(const std::map<GroupKind, std::string>& kinds);
   // Whether a whole list of the kind has been delivered.
   bool IsSynced(const GroupKind& kind) const;

@@ -118,8 +118,7 @@ void DescribePresent(const KeyView& view, const Tally& tally, AssignmentStatus& 
     return;
   }
   if (tally.waiting > 0) {
-    Say(status, Phase::kApplying, Reason::kApplying,
-        Describe(*tally.first_waiting, tally.waiting));
+    Say(status, Phase::kApplying, Reason::kApplying, Describe(*tally.first_waiting, tally.waiting));
     return;
   }
   if (view.removals > 0) {

@@ -15,10 +15,11 @@ namespace nave {
 
 // How far one object is from what is asked.
 enum class Standing {
-  kApplied,   // As asked.
-  kFlawed,    // Applied, but something of it is not as asked (a field of others, one that the server dropped).
-  kWaiting,   // On its way, or waits for something.
-  kFailed,    // Refused; tried again with back-off.
+  kApplied,  // As asked.
+  kFlawed,   // Applied, but something of it is not as asked (a field of others, one that the server
+             // dropped).
+  kWaiting,  // On its way, or waits for something.
+  kFailed,   // Refused; tried again with back-off.
   kRemoving,  // To go.
 };
 
@@ -49,8 +50,8 @@ struct KeyView {
   std::vector<ObjectView> objects;
 };
 
-// Phase, roll-up, counts and the objects that are not right, worst first. `reason` is never empty unless everything is right.
-// `since` is left for the caller.
+// Phase, roll-up, counts and the objects that are not right, worst first. `reason` is never empty
+// unless everything is right. `since` is left for the caller.
 AssignmentStatus BuildStatus(const KeyView& view);
 
 }  // namespace nave

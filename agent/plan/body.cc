@@ -16,7 +16,8 @@ void EraseIfEmpty(Object& parent, absl::string_view name) {
   if (empty) parent.erase(it);
 }
 
-// Labels and annotations that are null or empty, and members of them that are null, would be a difference for ever.
+// Labels and annotations that are null or empty, and members of them that are null, would be a
+// difference for ever.
 void CleanMetadata(Value& object) {
   auto* metadata = object["metadata"].mutable_object();
   for (absl::string_view name : {"labels", "annotations"}) {
@@ -30,7 +31,8 @@ void CleanMetadata(Value& object) {
   metadata->erase("creationTimestamp");
 }
 
-// Server-side apply never removes a data key that was born from stringData, so it is written as data.
+// Server-side apply never removes a data key that was born from stringData, so it is written as
+// data.
 void MoveStringData(Object& secret) {
   auto it = secret.find("stringData");
   if (it == secret.end()) return;

@@ -20,8 +20,8 @@ bool IsZero(const Value& v) {
   return v.object()->empty();
 }
 
-// Whether a list item is the one that the key object of a `k:` step names. A key that the item does not spell out may be
-// the schema's default.
+// Whether a list item is the one that the key object of a `k:` step names. A key that the item does
+// not spell out may be the schema's default.
 bool MatchesKeys(const Value& item, const Object& keys) {
   if (!item.is_object()) return false;
   return std::all_of(keys.begin(), keys.end(), [&](const auto& entry) {
@@ -63,9 +63,8 @@ std::string FindDropped(const Value& fields, const Value& have, const Value* sen
   if (fields.object() == nullptr) return "";
   for (const auto& [step, below] : *fields.object()) {
     if (step == ".") continue;
-    const std::string path =
-        absl::StrCat(at, absl::StartsWith(step, "f:") ? "." : "[", step.substr(2),
-                     absl::StartsWith(step, "f:") ? "" : "]");
+    const std::string path = absl::StrCat(at, absl::StartsWith(step, "f:") ? "." : "[",
+                                          step.substr(2), absl::StartsWith(step, "f:") ? "" : "]");
     if (path == ".stringData") continue;
     const Value* child_sent = sent == nullptr ? nullptr : Follow(*sent, step);
     const Value* child = Follow(have, step);
@@ -95,7 +94,8 @@ size_t BracketEnd(absl::string_view text) {
   return absl::string_view::npos;
 }
 
-// Splits `name="web",port=80` at commas outside quotes into keys; `="x"` is a set's value under the empty name.
+// Splits `name="web",port=80` at commas outside quotes into keys; `="x"` is a set's value under the
+// empty name.
 std::optional<Object> ParseItemKeys(absl::string_view text) {
   Object keys;
   while (!text.empty()) {
@@ -132,8 +132,8 @@ bool FindInList(const Array& items, absl::string_view rest, std::vector<PathStep
     bool matches = by_index && i == index;
     if (keys) {
       auto set_value = keys->find("");
-      matches = set_value != keys->end() ? items[i] == set_value->second
-                                         : MatchesKeys(items[i], *keys);
+      matches =
+          set_value != keys->end() ? items[i] == set_value->second : MatchesKeys(items[i], *keys);
     }
     if (!matches) continue;
     steps.push_back({.field = "", .index = i, .is_index = true});

@@ -12,9 +12,11 @@
 
 namespace nave {
 
-// Label: the bundle's UID. What watches select; no proof of ownership, since controllers copy labels.
+// Label: the bundle's UID. What watches select; no proof of ownership, since controllers copy
+// labels.
 inline constexpr absl::string_view kAssignmentLabel = "nave.dev/assignment";
-// Annotation: "v1;<hub id>;<cluster uid>;<bundle uid>;<group>/<kind>;<namespace>/<name>". Proof only on the object it names.
+// Annotation: "v1;<hub id>;<cluster uid>;<bundle uid>;<group>/<kind>;<namespace>/<name>". Proof
+// only on the object it names.
 inline constexpr absl::string_view kOwnerAnnotation = "nave.dev/owner";
 
 // On whose behalf this agent writes.
@@ -32,13 +34,14 @@ struct OwnerMark {
   bool operator==(const OwnerMark&) const = default;
 };
 
-// "nave-agent-<8 hex of the hub id>". Two hubs' agents must not share a name: they would prune each other's fields without a
-// conflict.
+// "nave-agent-<8 hex of the hub id>". Two hubs' agents must not share a name: they would prune each
+// other's fields without a conflict.
 std::string FieldManagerName(absl::string_view hub_id);
 
 std::string FormatOwner(const SpokeIdentity& who, const Uuid& bundle, const ObjectKey& object);
 
-// The owner mark of `live`; nullopt when there is none or it names another object (copied by a controller or a person).
+// The owner mark of `live`; nullopt when there is none or it names another object (copied by a
+// controller or a person).
 std::optional<OwnerMark> ReadOwner(const Value& live);
 
 enum class Ownership {

@@ -58,7 +58,8 @@ std::pair<Stage, int> PlaceOf(const ObjectKey& key) {
     if (known.kind == key.kind && known.group == key.group) return {known.stage, place};
     ++place;
   }
-  // Classes are referred to by what comes later: VolumeSnapshotClass, GatewayClass, ClusterClass, ...
+  // Classes are referred to by what comes later: VolumeSnapshotClass, GatewayClass, ClusterClass,
+  // ...
   if (absl::EndsWith(key.kind, "Class")) return {Stage::kConfig, -1};
   return {Stage::kCustom, kUnknownPlace};
 }

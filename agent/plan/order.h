@@ -9,8 +9,8 @@
 
 namespace nave {
 
-// Objects of a stage start when none of an earlier stage of the same bundle is on its way any more (applied or refused:
-// one that failed holds up nobody). Removal walks the stages backwards.
+// Objects of a stage start when none of an earlier stage of the same bundle is on its way any more
+// (applied or refused: one that failed holds up nobody). Removal walks the stages backwards.
 enum class Stage : uint8_t {
   kFoundation,  // Namespace, CustomResourceDefinition
   kConfig,      // classes, RBAC, accounts, quotas, configuration, volumes
@@ -22,7 +22,8 @@ inline constexpr int kStages = 5;
 
 Stage StageOf(const ObjectKey& key);
 
-// Total order for applying: stage, then kinds that others of the stage refer to first, then identity.
+// Total order for applying: stage, then kinds that others of the stage refer to first, then
+// identity.
 bool AppliesBefore(const ObjectKey& a, const ObjectKey& b);
 
 bool IsNamespace(const ObjectKey& key);

@@ -37,9 +37,10 @@ struct OwnershipDecision {
   std::string owner;
 };
 
-// `live`: null when absent. `entry`: nullptr when not in the inventory. `bare_namespace`: IsBareNamespace of the manifest.
-// `handed_over`: the inventory entry was moved from another key whose mark the object may still bear. `contested`: another key's
-// inventory has it as well, so the mark alone decides.
+// `live`: null when absent. `entry`: nullptr when not in the inventory. `bare_namespace`:
+// IsBareNamespace of the manifest. `handed_over`: the inventory entry was moved from another key
+// whose mark the object may still bear. `contested`: another key's inventory has it as well, so the
+// mark alone decides.
 struct ApplySituation {
   const Value* live = nullptr;
   const InventoryEntry* entry = nullptr;
@@ -61,7 +62,8 @@ enum class Removal {
 Removal DecideRemoval(const Value* live, const InventoryEntry& entry, Propagation propagation,
                       const Claimant& claimant);
 
-// Whether the removal of this entry would delete something, as far as the inventory tells (what the guard counts).
+// Whether the removal of this entry would delete something, as far as the inventory tells (what the
+// guard counts).
 bool WouldDelete(const InventoryEntry& entry, Propagation propagation,
                  absl::string_view agent_namespace);
 

@@ -80,15 +80,16 @@ std::vector<RemoveItem> PlanRemovals(const PlanInput& input) {
   const Propagation propagation = all ? assignment.propagation : Propagation::kDelete;
   for (const auto& [key, entry] : *input.owned) {
     if (!all && (listed.contains(key) || MayBeListed(key, unresolved))) continue;
-    RemoveItem item{.key = key, .action = RemoveItem::Action::kRemove, .deletes = true,
+    RemoveItem item{.key = key,
+                    .action = RemoveItem::Action::kRemove,
+                    .deletes = true,
                     .other = input.wanter(key)};
     if (item.other) item.action = RemoveItem::Action::kHandOver;
     item.deletes = !item.other && WouldDelete(entry, propagation, input.agent_namespace);
     items.push_back(std::move(item));
   }
-  std::sort(items.begin(), items.end(), [](const RemoveItem& a, const RemoveItem& b) {
-    return AppliesBefore(b.key, a.key);
-  });
+  std::sort(items.begin(), items.end(),
+            [](const RemoveItem& a, const RemoveItem& b) { return AppliesBefore(b.key, a.key); });
   return items;
 }
 

@@ -1,4 +1,5 @@
-// What one assignment asks for on the spoke: desired objects + inventory -> ordered actions. Pure: no I/O, no clock.
+// What one assignment asks for on the spoke: desired objects + inventory -> ordered actions. Pure:
+// no I/O, no clock.
 #ifndef NAVE_AGENT_PLAN_PLAN_H_
 #define NAVE_AGENT_PLAN_PLAN_H_
 
@@ -65,19 +66,20 @@ struct PlanInput {
   const std::vector<ListedObject>* listed = nullptr;  // nullptr: no content is held.
   const Inventory* owned = nullptr;
   absl::string_view agent_namespace;
-  // Another key whose inventory has the object, or that is about to write it; the one that wants it if there are two.
+  // Another key whose inventory has the object, or that is about to write it; the one that wants it
+  // if there are two.
   absl::FunctionRef<std::optional<OtherKey>(const ObjectKey&)> owner;
   // Another Present key whose content lists the object although it does not own it.
   absl::FunctionRef<std::optional<OtherKey>(const ObjectKey&)> wanter;
 };
 
-// What to apply, in order. Present: every listed object. NotDesired: those of them that are owned (healing goes on, nothing
-// new is made). Removing: nothing.
+// What to apply, in order. Present: every listed object. NotDesired: those of them that are owned
+// (healing goes on, nothing new is made). Removing: nothing.
 std::vector<ApplyItem> PlanApply(const PlanInput& input);
 
-// What to remove, in the order of removing. Present with content: what is owned and no longer listed. Removing: everything.
-// NotDesired, and Present without content: nothing, whatever is or is not listed. Says nothing about when: see
-// DecideRemovals.
+// What to remove, in the order of removing. Present with content: what is owned and no longer
+// listed. Removing: everything. NotDesired, and Present without content: nothing, whatever is or is
+// not listed. Says nothing about when: see DecideRemovals.
 std::vector<RemoveItem> PlanRemovals(const PlanInput& input);
 
 // Whether an inventory entry is (or, while scopes are unknown, may be) one of the listed objects.

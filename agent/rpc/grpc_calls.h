@@ -1,5 +1,5 @@
-// The two streaming calls of an agent as gRPC reactors. They run on gRPC's threads and tell the link by posting to
-// its loop.
+// The two streaming calls of an agent as gRPC reactors. They run on gRPC's threads and tell the
+// link by posting to its loop.
 #ifndef NAVE_AGENT_RPC_GRPC_CALLS_H_
 #define NAVE_AGENT_RPC_GRPC_CALLS_H_
 

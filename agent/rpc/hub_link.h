@@ -1,4 +1,5 @@
-// The wire between an agent and its hub, behind an interface: gRPC here, values in memory in the simulation.
+// The wire between an agent and its hub, behind an interface: gRPC here, values in memory in the
+// simulation.
 #ifndef NAVE_AGENT_RPC_HUB_LINK_H_
 #define NAVE_AGENT_RPC_HUB_LINK_H_
 
@@ -32,13 +33,15 @@ class HubLinkListener {
   virtual void OnWritten(uint64_t attempt) = 0;
   // The next frame is read when this returns.
   virtual void OnFrame(uint64_t attempt, HubFrame frame) = 0;
-  // The stream is over, once. `status` says why as far as it is known, with the reason code of the hub.
+  // The stream is over, once. `status` says why as far as it is known, with the reason code of the
+  // hub.
   virtual void OnStreamDown(uint64_t attempt, absl::Status status) = 0;
   virtual void OnBlob(uint64_t fetch, const Digest& digest, std::string compressed) = 0;
   virtual void OnFetchDone(uint64_t fetch, absl::Status status, std::vector<Digest> superseded) = 0;
 };
 
-// Loop thread only. At most one stream at a time, named by its attempt; calls about another are ignored.
+// Loop thread only. At most one stream at a time, named by its attempt; calls about another are
+// ignored.
 class HubLink {
  public:
   virtual ~HubLink() = default;
@@ -54,8 +57,9 @@ class HubLink {
   virtual void CancelFetch(uint64_t fetch) = 0;
 };
 
-// One gRPC channel per attempt, so that a name is resolved anew and no back-off of gRPC's own comes in between.
-// https_proxy and no_proxy are honoured. The destructor cancels what runs and waits until gRPC has let go.
+// One gRPC channel per attempt, so that a name is resolved anew and no back-off of gRPC's own comes
+// in between. https_proxy and no_proxy are honoured. The destructor cancels what runs and waits
+// until gRPC has let go.
 std::unique_ptr<HubLink> MakeGrpcHubLink(Executor& loop);
 
 }  // namespace nave

@@ -139,11 +139,15 @@ absl::string_view Connection::Expired(absl::Time now) const {
 
 absl::Time Connection::NextDeadline() const {
   switch (phase_) {
-    case Phase::kWaiting: return dial_at_;
-    case Phase::kSuspended: return absl::InfiniteFuture();
+    case Phase::kWaiting:
+      return dial_at_;
+    case Phase::kSuspended:
+      return absl::InfiniteFuture();
     case Phase::kDialing:
-    case Phase::kGreeting: return std::min(DeadTime(), write_deadline_);
-    case Phase::kLive: break;
+    case Phase::kGreeting:
+      return std::min(DeadTime(), write_deadline_);
+    case Phase::kLive:
+      break;
   }
   // A ping waits for the write that is on its way.
   return std::min(DeadTime(), writing() ? write_deadline_ : PingTime());

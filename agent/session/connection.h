@@ -1,4 +1,5 @@
-// When the agent dials, pings and gives up: the timers of one cluster's connection to its hub (protocol §3 table, §5).
+// When the agent dials, pings and gives up: the timers of one cluster's connection to its hub
+// (protocol §3 table, §5).
 #ifndef NAVE_AGENT_SESSION_CONNECTION_H_
 #define NAVE_AGENT_SESSION_CONNECTION_H_
 

@@ -30,9 +30,9 @@ absl::Status VerifyObject(const Listing::Entry& entry, absl::string_view json) {
                      absl::StrCat(entry.key.ToString(), ": ", object.status().message()));
   }
   if (KeyOf(*object) != entry.key) {
-    return MakeError(Reason::kContentInvalid,
-                     absl::StrCat(entry.key.ToString(), ": the content is ",
-                                  KeyOf(*object).ToString()));
+    return MakeError(
+        Reason::kContentInvalid,
+        absl::StrCat(entry.key.ToString(), ": the content is ", KeyOf(*object).ToString()));
   }
   return absl::OkStatus();
 }
@@ -152,8 +152,8 @@ AssemblyResult AssembleContent(const Digest& digest, const Uuid& key, const Blob
     }
     bytes += json.size();
     if (result.rejection.ok() && bytes > kBundleBytesMax) {
-      result.rejection = MakeError(
-          Reason::kLimitExceeded, absl::StrCat("bundle: at most ", kBundleBytesMax, " bytes"));
+      result.rejection = MakeError(Reason::kLimitExceeded,
+                                   absl::StrCat("bundle: at most ", kBundleBytesMax, " bytes"));
     }
     if (!result.rejection.ok()) return result;
     content->objects.push_back(std::move(json));

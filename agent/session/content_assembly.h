@@ -18,8 +18,9 @@ namespace nave {
 // Blobs as they came, compressed, by the digest of what is in them. Bounded. Not thread-safe.
 class BlobStash {
  public:
-  // Decompresses to learn the digest, which is returned; "none" for what cannot be decompressed within the limits. Blobs beyond
-  // the bound are not kept (they will be fetched when their turn comes).
+  // Decompresses to learn the digest, which is returned; "none" for what cannot be decompressed
+  // within the limits. Blobs beyond the bound are not kept (they will be fetched when their turn
+  // comes).
   Digest Add(absl::string_view compressed);
   // Adds a blob that must be `wanted`; false (and nothing is kept) when it is something else.
   bool AddWanted(const Digest& wanted, std::string compressed);
@@ -47,8 +48,9 @@ struct AssemblyResult {
   DesiredContentPtr content;
 };
 
-// The content named `digest` from `stash` and `held` (of which the key's own content is looked at first). Verifies every object
-// that was not held before: canonical size, readable, and the one that the listing names. Pure.
+// The content named `digest` from `stash` and `held` (of which the key's own content is looked at
+// first). Verifies every object that was not held before: canonical size, readable, and the one
+// that the listing names. Pure.
 AssemblyResult AssembleContent(const Digest& digest, const Uuid& key, const BlobStash& stash,
                                const ContentSource& held);
 

@@ -45,7 +45,8 @@ struct Effects {
   std::vector<uint64_t> cancel_fetches;
   std::vector<FetchRequest> fetches;
 
-  // Make a new certificate now (OnCertificateRenewed), read the CA bundle again, look at the Lease (OnLeaseChecked).
+  // Make a new certificate now (OnCertificateRenewed), read the CA bundle again, look at the Lease
+  // (OnLeaseChecked).
   bool renew_certificate = false;
   bool reload_ca = false;
   bool check_lease = false;

@@ -110,7 +110,8 @@ void HubSession::CleanAfterStream(Effects* effects) {
   intake_.OnStreamDown(effects);
   outbox_.OnStreamDown();
   if (ledger_.adopting()) {
-    // Not answered: the next handshake decides again. That the history is another one is known, though, and kept.
+    // Not answered: the next handshake decides again. That the history is another one is known,
+    // though, and kept.
     ledger_.AbandonAdopt();
     ledger_.SetHold("HistoryDiverged");
   }
@@ -177,8 +178,7 @@ void HubSession::HandleRefusal(const Refusal& refusal, absl::Time now, Effects* 
   const Connection::RefusalAction action = connection_.OnRefused(refusal, now);
   CleanAfterStream(effects);
   effects->close_stream = true;
-  effects->close_reason =
-      absl::StrCat(FormatRefusalReason(refusal.reason), ": ", refusal.message);
+  effects->close_reason = absl::StrCat(FormatRefusalReason(refusal.reason), ": ", refusal.message);
   if (!action.hold.empty()) ledger_.SetHold(action.hold);
   if (action.freeze) ledger_.SetFrozen(true);
   effects->renew_certificate = action.renew_certificate;
@@ -264,7 +264,8 @@ Effects HubSession::OnCommitted(const absl::Status& status, absl::Time now) {
       statuses_.erase(key);
       continue;
     }
-    // The change ended the pending mark, but a newer upsert may be pending, or taken and not yet durable.
+    // The change ended the pending mark, but a newer upsert may be pending, or taken and not yet
+    // durable.
     const Assignment* working = ledger_.Find(key);
     const bool newer_taken = working != nullptr && working->state == KeyState::kPresent &&
                              working->revision > it->second.revision;

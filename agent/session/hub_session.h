@@ -1,4 +1,5 @@
-// The agent's side of the stream as a state machine (protocol §3, §4, §5): what it knows, what it says, what it wants done.
+// The agent's side of the stream as a state machine (protocol §3, §4, §5): what it knows, what it
+// says, what it wants done.
 #ifndef NAVE_AGENT_SESSION_HUB_SESSION_H_
 #define NAVE_AGENT_SESSION_HUB_SESSION_H_
 
@@ -20,12 +21,15 @@
 
 namespace nave {
 
-// Pure: no clock, no randomness but the seed, no I/O. Not thread-safe; the loop thread owns it. Every call returns what is to be
-// done (Effects), to be carried out before the next call; answers come back through the On… calls. Calls about a stream name it
-// by the attempt number of its dial: what comes from an older one is ignored.
+// Pure: no clock, no randomness but the seed, no I/O. Not thread-safe; the loop thread owns it.
+// Every call returns what is to be done (Effects), to be carried out before the next call; answers
+// come back through the On… calls. Calls about a stream name it by the attempt number of its dial:
+// what comes from an older one is ignored.
 //
-//   dial ─> OnStreamUp ─> [Hello] ─> OnFrame(Welcome) ─> [KeySet] ─> OnFrame(DesiredBatch) ─> [write_content] ─> OnContentStored
-//        ─> [commit] ─> OnCommitted ─> [changed: the reconciler acts] ─> [DesiredAck];   OnStatus ─> [StatusBatch] ─> OnFrame(StatusAck)
+//   dial ─> OnStreamUp ─> [Hello] ─> OnFrame(Welcome) ─> [KeySet] ─> OnFrame(DesiredBatch) ─>
+//   [write_content] ─> OnContentStored
+//        ─> [commit] ─> OnCommitted ─> [changed: the reconciler acts] ─> [DesiredAck];   OnStatus
+//        ─> [StatusBatch] ─> OnFrame(StatusAck)
 class HubSession {
  public:
   struct Options {
@@ -37,7 +41,8 @@ class HubSession {
     std::string kube_system_uid;
     // Decides all jitter.
     uint64_t seed = 1;
-    // Not empty: the loaded state must not be touched (WrongCluster, StateTooNew). The agent then only reports.
+    // Not empty: the loaded state must not be touched (WrongCluster, StateTooNew). The agent then
+    // only reports.
     std::string frozen_reason;
     size_t frame_bytes_max = kFrameBytesMax - (64 << 10);
   };
@@ -121,9 +126,9 @@ class HubSession {
   bool hello_due_ = false;
   bool taking_ = false;  // Welcome allowed to take what the hub sends.
   Digest hello_root_;
-  std::deque<KeySet> key_sets_;      // To be sent.
-  bool answer_expected_ = false;     // A KeySet is out.
-  std::optional<DesiredAck> ack_;    // To be sent.
+  std::deque<KeySet> key_sets_;    // To be sent.
+  bool answer_expected_ = false;   // A KeySet is out.
+  std::optional<DesiredAck> ack_;  // To be sent.
   uint64_t acked_revision_ = 0;
   absl::Time key_set_at_ = absl::InfiniteFuture();
   Backoff key_set_backoff_{absl::Seconds(1), absl::Seconds(60)};

@@ -12,8 +12,8 @@ namespace {
 
 // Content in the middle of being written is in memory as a whole; so many at a time.
 constexpr int kWritesMax = 4;
-// FetchBlobs calls at a time, and how many of them may be for large content, so that a large bundle on a slow link delays no
-// small one.
+// FetchBlobs calls at a time, and how many of them may be for large content, so that a large bundle
+// on a slow link delays no small one.
 constexpr size_t kFetchesMax = 4;
 constexpr size_t kLargeFetchesMax = 2;
 constexpr uint64_t kLargeBytes = 256 << 10;
@@ -31,8 +31,7 @@ absl::Status Broken(absl::string_view what) {
 
 template <typename T>
 void Append(std::vector<T>&& from, std::vector<T>* to) {
-  to->insert(to->end(), std::make_move_iterator(from.begin()),
-             std::make_move_iterator(from.end()));
+  to->insert(to->end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 }  // namespace
@@ -61,8 +60,7 @@ absl::Status Intake::AddPart(DesiredBatch part) {
   }
   if (Items(*partial_) > kBatchItemsMax) return Broken("more items than a cluster can have");
   if (partial_->last && partial_->items != Items(*partial_)) {
-    return Broken(
-        absl::StrCat("items: told ", partial_->items, ", got ", Items(*partial_)));
+    return Broken(absl::StrCat("items: told ", partial_->items, ", got ", Items(*partial_)));
   }
   return absl::OkStatus();
 }
@@ -132,9 +130,8 @@ void Intake::PutUpsert(Upsert upsert, const At& at, absl::Time now, Effects* eff
   if (held != nullptr) effects->pending.emplace_back(key, true);
   if (it->second.upsert.size > kBundleBytesMax) {
     Reject(it,
-           MakeError(Reason::kLimitExceeded,
-                     absl::StrCat("bundle: at most ", kBundleBytesMax, " bytes, got ",
-                                  it->second.upsert.size)),
+           MakeError(Reason::kLimitExceeded, absl::StrCat("bundle: at most ", kBundleBytesMax,
+                                                          " bytes, got ", it->second.upsert.size)),
            now, effects);
   }
 }
@@ -158,9 +155,9 @@ void Intake::Reject(std::map<Uuid, Pending>::iterator it, const absl::Status& wh
   const Uuid key = it->first;
   const Pending& pending = it->second;
   std::string name = pending.upsert.name.empty() ? ledger_->NameOf(key) : pending.upsert.name;
-  ledger_->Reject(key, {std::move(name), pending.upsert.digest, pending.upsert.confirmed,
-                        pending.at.revision, ErrorReason(why),
-                        ClampMessage(absl::string_view(why.message())), now});
+  ledger_->Reject(
+      key, {std::move(name), pending.upsert.digest, pending.upsert.confirmed, pending.at.revision,
+            ErrorReason(why), ClampMessage(absl::string_view(why.message())), now});
   rejection_changes_.push_back(key);
   Drop(it, effects);
 }
@@ -206,7 +203,8 @@ void Intake::Advance(absl::Time now, Effects* effects) {
   }
   StartFetches(now, effects);
   TrimStash();
-  // A batch that changed nothing, or whose last key is dealt with now: the point it was made from is kept all the same.
+  // A batch that changed nothing, or whose last key is dealt with now: the point it was made from
+  // is kept all the same.
   if (idle() && newest_.has_value()) ledger_->StoreAt(newest_->at);
 }
 

@@ -1,4 +1,5 @@
-// Takes what the hub sends until it can be committed: batches in parts, pending keys, their content (protocol §4 Commit).
+// Takes what the hub sends until it can be committed: batches in parts, pending keys, their content
+// (protocol §4 Commit).
 #ifndef NAVE_AGENT_SESSION_INTAKE_H_
 #define NAVE_AGENT_SESSION_INTAKE_H_
 
@@ -19,7 +20,8 @@
 
 namespace nave {
 
-// Pure, not thread-safe. Everything in it dies with the stream; what was taken from it lives in the Ledger.
+// Pure, not thread-safe. Everything in it dies with the stream; what was taken from it lives in the
+// Ledger.
 class Intake {
  public:
   // Both must outlive this.
@@ -37,7 +39,8 @@ class Intake {
   bool IsPending(const Uuid& key) const { return pending_.contains(key); }
 
   void AddBlobs(const std::vector<BlobPtr>& blobs);
-  // A part. An error breaks the protocol. `nothing_left` tells of a Removing key whether all of it is gone from the cluster.
+  // A part. An error breaks the protocol. `nothing_left` tells of a Removing key whether all of it
+  // is gone from the cluster.
   absl::Status OnBatch(DesiredBatch part, absl::FunctionRef<bool(const Uuid&)> nothing_left,
                        absl::Time now, Effects* effects);
   void OnBlob(uint64_t fetch, const Digest& digest, std::string compressed);

@@ -63,7 +63,8 @@ std::vector<KeySetEntry> Ledger::KeySetEntries() const {
   for (const auto& [key, held] : working_.assignments) {
     entries[key] = {key, held.digest, held.confirmed, held.state};
   }
-  // A rejected upsert stands for what is held, whatever that is: else the hub would send it again and again.
+  // A rejected upsert stands for what is held, whatever that is: else the hub would send it again
+  // and again.
   for (const auto& [key, rejected] : rejected_) {
     entries[key] = {key, rejected.digest, rejected.confirmed, KeyState::kPresent};
   }
@@ -96,7 +97,8 @@ void Ledger::Revive(const Uuid& key) {
   auto it = working_.assignments.find(key);
   if (it == working_.assignments.end() || it->second.state != KeyState::kRemoving) return;
   Assignment& held = it->second;
-  // The revision stays: what the newer batch says is not taken yet, and must not be ignored when it is said again.
+  // The revision stays: what the newer batch says is not taken yet, and must not be ignored when it
+  // is said again.
   held.state = held.content_digest.IsNone() ? KeyState::kNotDesired : KeyState::kPresent;
   held.digest = held.content_digest;
   held.confirmed = false;

@@ -1,4 +1,5 @@
-// The keys that the agent holds, as they are committed and as they will be: life of a key (protocol §4), HOLD and adopt (§3.3).
+// The keys that the agent holds, as they are committed and as they will be: life of a key (protocol
+// §4), HOLD and adopt (§3.3).
 #ifndef NAVE_AGENT_SESSION_LEDGER_H_
 #define NAVE_AGENT_SESSION_LEDGER_H_
 
@@ -18,7 +19,8 @@
 
 namespace nave {
 
-// An upsert that could not be taken. Remembered until the next thing taken for its key, so that the hub sends it once a process.
+// An upsert that could not be taken. Remembered until the next thing taken for its key, so that the
+// hub sends it once a process.
 struct RejectedUpsert {
   std::string name;
   Digest digest;
@@ -29,12 +31,14 @@ struct RejectedUpsert {
   absl::Time since = absl::InfinitePast();
 };
 
-// Three states: `committed` is durable; `working` is what was taken from the hub; in between at most one commit is on its
-// way. Hello, root and KeySet speak of `working` (what it says of a key will be committed or the process ends); whatever
-// promises durability waits for `committed`. Pure, not thread-safe.
+// Three states: `committed` is durable; `working` is what was taken from the hub; in between at
+// most one commit is on its way. Hello, root and KeySet speak of `working` (what it says of a key
+// will be committed or the process ends); whatever promises durability waits for `committed`. Pure,
+// not thread-safe.
 class Ledger {
  public:
-  // `committed` as loaded. `state_lost`: its keys are rebuilt ones, and nothing is stored before an adopt was answered.
+  // `committed` as loaded. `state_lost`: its keys are rebuilt ones, and nothing is stored before an
+  // adopt was answered.
   Ledger(AgentState committed, bool state_lost, uint64_t seed);
 
   const AgentState& committed() const { return committed_; }
@@ -53,7 +57,8 @@ class Ledger {
 
   // What a batch says, when its revision is higher than RevisionOf(key).
   void TakeUpsert(const Upsert& upsert, const At& at);
-  // An upsert of a Removing key is pending: Present again with its old content, NotDesired when it has none.
+  // An upsert of a Removing key is pending: Present again with its old content, NotDesired when it
+  // has none.
   void Revive(const Uuid& key);
   void TakeTombstone(const Tombstone& tombstone, const At& at);
   // `nothing_left`: what was Removing is gone from the cluster.
@@ -75,7 +80,8 @@ class Ledger {
   bool holding() const;
   bool state_lost() const { return state_lost_; }
 
-  // A Welcome said `adopt`: from now every key counts as revision 0. Nothing is stored before the answer.
+  // A Welcome said `adopt`: from now every key counts as revision 0. Nothing is stored before the
+  // answer.
   void BeginAdopt() { adopting_ = true; }
   bool adopting() const { return adopting_; }
   void AbandonAdopt() { adopting_ = false; }
@@ -115,7 +121,8 @@ class Ledger {
   bool frozen_ = false;
   bool state_lost_ = false;
   bool adopting_ = false;
-  // Answered, but the commit that holds the answer has not landed; whether it is the one on its way.
+  // Answered, but the commit that holds the answer has not landed; whether it is the one on its
+  // way.
   bool adopt_uncommitted_ = false;
   bool in_flight_adopts_ = false;
 };

@@ -11,9 +11,12 @@ namespace {
 
 Phase DefaultPhase(KeyState state) {
   switch (state) {
-    case KeyState::kPresent: return Phase::kPending;
-    case KeyState::kRemoving: return Phase::kRemoving;
-    case KeyState::kNotDesired: return Phase::kNotDesired;
+    case KeyState::kPresent:
+      return Phase::kPending;
+    case KeyState::kRemoving:
+      return Phase::kRemoving;
+    case KeyState::kNotDesired:
+      return Phase::kNotDesired;
   }
   return Phase::kPending;
 }
@@ -34,7 +37,8 @@ void ApplyRejection(const RejectedUpsert& rejected, AssignmentStatus* status) {
   status->digest = rejected.digest;
   status->phase = Phase::kRejected;
   status->health = Health::kDegraded;
-  status->reason = std::string(reason == nullptr ? absl::string_view(rejected.code) : reason->camel);
+  status->reason =
+      std::string(reason == nullptr ? absl::string_view(rejected.code) : reason->camel);
   status->message = rejected.message;
   status->since = rejected.since;
 }
@@ -111,7 +115,8 @@ std::optional<AssignmentStatus> HubSession::ComposeStatus(const Uuid& key) const
   status.key = key;
   if (held == committed.assignments.end() && rejected == nullptr) {
     const std::optional<uint64_t> removal = ledger_.UnheldRemoval(key);
-    // Not before the point that ordered it is durable, or a later handshake could claim an older one.
+    // Not before the point that ordered it is durable, or a later handshake could claim an older
+    // one.
     if (!removal.has_value() || ledger_.holding() || committed.at.revision < *removal) {
       return std::nullopt;
     }

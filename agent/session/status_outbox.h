@@ -1,4 +1,5 @@
-// Which statuses the hub has to be told: dirty keys, one batch on its way at a time, un-dirtied only by its ack (protocol §3.5).
+// Which statuses the hub has to be told: dirty keys, one batch on its way at a time, un-dirtied
+// only by its ack (protocol §3.5).
 #ifndef NAVE_AGENT_SESSION_STATUS_OUTBOX_H_
 #define NAVE_AGENT_SESSION_STATUS_OUTBOX_H_
 
@@ -15,7 +16,8 @@
 
 namespace nave {
 
-// Holds keys, never statuses: what is sent is what is true when it is sent, so changes coalesce. Pure, not thread-safe.
+// Holds keys, never statuses: what is sent is what is true when it is sent, so changes coalesce.
+// Pure, not thread-safe.
 class StatusOutbox {
  public:
   // The status of a key as it is now; nullopt: the agent does not hold the key any more.
@@ -31,15 +33,17 @@ class StatusOutbox {
   // Sent with every batch; a change of it is sent even when no status changed.
   void SetHoldReason(const std::string& reason);
 
-  // A session begins. `cursor`: the last batch of this instance that the hub acknowledged to it (0: none, so everything is
-  // sent). It may acknowledge what was on its way when the session before ended.
+  // A session begins. `cursor`: the last batch of this instance that the hub acknowledged to it (0:
+  // none, so everything is sent). It may acknowledge what was on its way when the session before
+  // ended.
   std::vector<AckedRemoval> OnWelcome(uint64_t cursor);
   void OnStreamDown();
   std::vector<AckedRemoval> OnAck(uint64_t seq);
 
   // Whether TakePart has something to say now.
   bool HasWork() const;
-  // The next part. `all_keys` is what a full batch names. Parts stay below `frame_bytes` unless one status alone is larger.
+  // The next part. `all_keys` is what a full batch names. Parts stay below `frame_bytes` unless one
+  // status alone is larger.
   StatusBatch TakePart(absl::FunctionRef<std::vector<Uuid>()> all_keys, Compose compose,
                        size_t frame_bytes);
 

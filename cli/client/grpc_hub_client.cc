@@ -23,12 +23,14 @@ using google::protobuf::Message;
 constexpr int kMessageBytesMax = 64 << 20;
 
 std::chrono::system_clock::time_point ToDeadline(absl::Time time) {
-  return time == absl::InfiniteFuture() ? std::chrono::system_clock::time_point::max() : absl::ToChronoTime(time);
+  return time == absl::InfiniteFuture() ? std::chrono::system_clock::time_point::max()
+                                        : absl::ToChronoTime(time);
 }
 
 class GrpcHubClient : public HubClient {
  public:
-  explicit GrpcHubClient(const ConnectionOptions& options) : options_(options), stub_(MakeChannel()) {}
+  explicit GrpcHubClient(const ConnectionOptions& options)
+      : options_(options), stub_(MakeChannel()) {}
 
   absl::Status Call(const Message& request, Message* response) override {
     RETURN_IF_ERROR(Connect());
@@ -80,7 +82,8 @@ class GrpcHubClient : public HubClient {
     // One process may speak to several hubs of one address after another (tests, contexts).
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     channel_ = grpc::CreateCustomChannel(
-        options_.hub, MakeChannelCredentials(options_.roots_pem, options_.certificate_pem, options_.key_pem),
+        options_.hub,
+        MakeChannelCredentials(options_.roots_pem, options_.certificate_pem, options_.key_pem),
         arguments);
     return channel_;
   }
@@ -98,14 +101,15 @@ class GrpcHubClient : public HubClient {
     return queue->Next(&tag, &ok) && ok;
   }
 
-  // Tells a hub that does not answer from a call that takes long. A failed attempt is left to the call, which has its
-  // text.
+  // Tells a hub that does not answer from a call that takes long. A failed attempt is left to the
+  // call, which has its text.
   absl::Status Connect() {
     auto deadline = ToDeadline(absl::Now() + options_.connect_timeout);
     grpc_connectivity_state state = channel_->GetState(true);
     while (state == GRPC_CHANNEL_IDLE || state == GRPC_CHANNEL_CONNECTING) {
       if (!channel_->WaitForStateChange(state, deadline)) {
-        return Unreachable(absl::StrCat("no connection within ", absl::FormatDuration(options_.connect_timeout)));
+        return Unreachable(
+            absl::StrCat("no connection within ", absl::FormatDuration(options_.connect_timeout)));
       }
       state = channel_->GetState(true);
     }
@@ -113,21 +117,26 @@ class GrpcHubClient : public HubClient {
   }
 
   absl::Status Unreachable(absl::string_view why, ErrorMetadata metadata = {}) const {
-    return MakeError(Reason::kHubUnreachable, absl::StrCat("hub ", options_.hub, " does not answer: ", why),
+    return MakeError(Reason::kHubUnreachable,
+                     absl::StrCat("hub ", options_.hub, " does not answer: ", why),
                      std::move(metadata));
   }
 
   absl::Status FromHub(const grpc::Status& wire) const {
     absl::Status status = FromGrpcStatus(wire);
-    if (status.ok() || ErrorReason(status) != GetReasonInfo(Reason::kHubUnreachable).upper) return status;
+    if (status.ok() || ErrorReason(status) != GetReasonInfo(Reason::kHubUnreachable).upper)
+      return status;
     absl::string_view text = status.message();
-    if (absl::StrContains(text, "CERTIFICATE_VERIFY_FAILED") || absl::StrContains(text, "certificate verify failed")) {
+    if (absl::StrContains(text, "CERTIFICATE_VERIFY_FAILED") ||
+        absl::StrContains(text, "certificate verify failed")) {
       return Unreachable("its certificate is not by the CA of the context",
                          {{"help", "Use the context of this hub: navectl config get-contexts."}});
     }
-    if (absl::StrContains(text, "is not in peer certificate") || absl::StrContains(text, "Hostname Verification")) {
-      return Unreachable("its certificate does not name this address",
-                         {{"help", "Call it by a name that it advertises, or start the hub with --advertise."}});
+    if (absl::StrContains(text, "is not in peer certificate") ||
+        absl::StrContains(text, "Hostname Verification")) {
+      return Unreachable(
+          "its certificate does not name this address",
+          {{"help", "Call it by a name that it advertises, or start the hub with --advertise."}});
     }
     return Unreachable(text);
   }

@@ -9,8 +9,8 @@
 
 namespace nave::cli {
 
-// Does not connect yet: the first call does. Errors of a call name the hub's address; a hub whose certificate is not to
-// be trusted gets its own next step.
+// Does not connect yet: the first call does. Errors of a call name the hub's address; a hub whose
+// certificate is not to be trusted gets its own next step.
 std::unique_ptr<HubClient> MakeGrpcHubClient(const ConnectionOptions& options);
 
 }  // namespace nave::cli

@@ -25,7 +25,8 @@ std::string MethodPath(const MethodDescriptor& method) {
 }
 
 std::unique_ptr<Message> NewMessage(const Descriptor& type) {
-  return std::unique_ptr<Message>(google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
+  return std::unique_ptr<Message>(
+      google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
 }
 
 }  // namespace nave::cli

@@ -1,5 +1,5 @@
-// The hub as navectl sees it: calls and streams of nave.v1. Commands talk through this interface, tests put a fake
-// behind it.
+// The hub as navectl sees it: calls and streams of nave.v1. Commands talk through this interface,
+// tests put a fake behind it.
 #ifndef NAVE_CLI_CLIENT_HUB_CLIENT_H_
 #define NAVE_CLI_CLIENT_HUB_CLIENT_H_
 
@@ -20,14 +20,17 @@ class HubClient {
  public:
   virtual ~HubClient() = default;
 
-  // One unary call. The method is the one that takes `request`'s type; `response` must be of its answer's. Errors carry
-  // reason and metadata as the hub sent them; HUB_UNREACHABLE, TIMEOUT.
-  virtual absl::Status Call(const google::protobuf::Message& request, google::protobuf::Message* response) = 0;
+  // One unary call. The method is the one that takes `request`'s type; `response` must be of its
+  // answer's. Errors carry reason and metadata as the hub sent them; HUB_UNREACHABLE, TIMEOUT.
+  virtual absl::Status Call(const google::protobuf::Message& request,
+                            google::protobuf::Message* response) = 0;
 
-  // A server's stream: `on_response` is called for each message, which is in `response` then, until it returns false
-  // (OK), the stream ends (its error; HUB_UNREACHABLE when it ended without one) or `deadline` passes (TIMEOUT).
+  // A server's stream: `on_response` is called for each message, which is in `response` then, until
+  // it returns false (OK), the stream ends (its error; HUB_UNREACHABLE when it ended without one)
+  // or `deadline` passes (TIMEOUT).
   virtual absl::Status Stream(const google::protobuf::Message& request, absl::Time deadline,
-                              google::protobuf::Message* response, absl::FunctionRef<bool()> on_response) = 0;
+                              google::protobuf::Message* response,
+                              absl::FunctionRef<bool()> on_response) = 0;
 
   template <typename Response>
   absl::StatusOr<Response> Ask(const google::protobuf::Message& request) {

@@ -42,7 +42,8 @@ absl::StatusOr<Request> MakeRequest(Session& session, const LifeOptions& options
   RETURN_IF_ERROR(UseOutput(session, options.output));
   // Also "cluster/edge-17", as other commands take it.
   absl::string_view name = options.name;
-  if (absl::StartsWith(name, "cluster/") || absl::StartsWith(name, "clusters/")) name.remove_prefix(name.find('/') + 1);
+  if (absl::StartsWith(name, "cluster/") || absl::StartsWith(name, "clusters/"))
+    name.remove_prefix(name.find('/') + 1);
   ASSIGN_OR_RETURN(Target target, MakeTarget(*FindKind("cluster"), name, ""));
   Request request;
   request.set_name(target.name);
@@ -57,7 +58,8 @@ std::string Done(absl::string_view name, absl::string_view what, bool dry_run) {
 
 // A verb without arguments of its own.
 template <typename Request>
-absl::StatusOr<ExitCode> RunSimple(Session& session, const LifeOptions& options, absl::string_view what) {
+absl::StatusOr<ExitCode> RunSimple(Session& session, const LifeOptions& options,
+                                   absl::string_view what) {
   ASSIGN_OR_RETURN(Request request, MakeRequest<Request>(session, options));
   ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(v1::Cluster cluster, hub->Ask<v1::Cluster>(request));
@@ -79,8 +81,9 @@ absl::StatusOr<ExitCode> RunUnlock(Session& session, const LifeOptions& options)
 }
 absl::StatusOr<ExitCode> RunRevoke(Session& session, const LifeOptions& options) {
   ASSIGN_OR_RETURN(ExitCode code, RunSimple<v1::RevokeClusterRequest>(session, options, "revoked"));
-  session.Say(absl::StrCat("What runs there stays. It comes back with: navectl token create --cluster ",
-                           IdOf(options.name), " --rejoin\n"));
+  session.Say(
+      absl::StrCat("What runs there stays. It comes back with: navectl token create --cluster ",
+                   IdOf(options.name), " --rejoin\n"));
   return code;
 }
 
@@ -91,7 +94,8 @@ absl::StatusOr<ExitCode> RunAccept(Session& session, const LifeOptions& options)
   ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   auto cluster = hub->Ask<v1::Cluster>(request);
   std::string what = "accepted";
-  if (!cluster.ok() && ErrorReason(cluster.status()) == GetReasonInfo(Reason::kClusterStateConflict).upper) {
+  if (!cluster.ok() &&
+      ErrorReason(cluster.status()) == GetReasonInfo(Reason::kClusterStateConflict).upper) {
     // Accepting what is accepted changes nothing.
     v1::GetClusterRequest get;
     get.set_name(request.name());
@@ -108,19 +112,23 @@ absl::StatusOr<ExitCode> RunAccept(Session& session, const LifeOptions& options)
   return ExitCode::kOk;
 }
 
-absl::Status WaitUntilRemoved(Session& session, const std::string& name, const LifeOptions& options) {
-  ASSIGN_OR_RETURN(absl::Duration timeout, ParseSpanFlag("--timeout", options.timeout, absl::Minutes(10)));
+absl::Status WaitUntilRemoved(Session& session, const std::string& name,
+                              const LifeOptions& options) {
+  ASSIGN_OR_RETURN(absl::Duration timeout,
+                   ParseSpanFlag("--timeout", options.timeout, absl::Minutes(10)));
   ASSIGN_OR_RETURN(Target target, ParseTarget(name, ""));
   std::string said;
-  return FollowOne(session, target, session.Now() + timeout, [&](const google::protobuf::Message* state) {
-    if (state == nullptr) return false;
-    StateWord word = StateOf(static_cast<const v1::Cluster&>(*state));
-    std::string line = absl::StrCat(word.word, word.reason.empty() ? "" : ": ", word.reason,
-                                    word.message.empty() ? "" : ": ", PrintableText(word.message), "\n");
-    if (line != said) session.Say(line);
-    said = line;
-    return true;
-  });
+  return FollowOne(
+      session, target, session.Now() + timeout, [&](const google::protobuf::Message* state) {
+        if (state == nullptr) return false;
+        StateWord word = StateOf(static_cast<const v1::Cluster&>(*state));
+        std::string line =
+            absl::StrCat(word.word, word.reason.empty() ? "" : ": ", word.reason,
+                         word.message.empty() ? "" : ": ", PrintableText(word.message), "\n");
+        if (line != said) session.Say(line);
+        said = line;
+        return true;
+      });
 }
 
 absl::StatusOr<ExitCode> RunRemove(Session& session, const LifeOptions& options) {
@@ -128,13 +136,15 @@ absl::StatusOr<ExitCode> RunRemove(Session& session, const LifeOptions& options)
   std::string confirm = options.confirm;
   if (!options.dry_run) {
     RETURN_IF_ERROR(AskName(session, IdOf(request.name()),
-                            "remove everything that bundles put there, its identity and its record", &confirm));
+                            "remove everything that bundles put there, its identity and its record",
+                            &confirm));
   }
   request.set_confirm(confirm);
   ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(v1::Cluster cluster, hub->Ask<v1::Cluster>(request));
   if (options.dry_run || options.no_wait) {
-    RETURN_IF_ERROR(PrintResult(session, cluster, Done(cluster.name(), "is being removed", options.dry_run)));
+    RETURN_IF_ERROR(
+        PrintResult(session, cluster, Done(cluster.name(), "is being removed", options.dry_run)));
     return ExitCode::kOk;
   }
   RETURN_IF_ERROR(WaitUntilRemoved(session, request.name(), options));
@@ -146,12 +156,13 @@ absl::StatusOr<ExitCode> RunForget(Session& session, const LifeOptions& options)
   ASSIGN_OR_RETURN(auto request, MakeRequest<v1::ForgetClusterRequest>(session, options));
   std::string confirm = options.confirm;
   if (!options.dry_run) {
-    RETURN_IF_ERROR(
-        AskName(session, IdOf(request.name()), "drop its record and leave behind whatever runs there", &confirm));
+    RETURN_IF_ERROR(AskName(session, IdOf(request.name()),
+                            "drop its record and leave behind whatever runs there", &confirm));
     if (confirm.empty()) {
-      return MakeError(Reason::kNotConfirmed, absl::StrCat("cluster \"", IdOf(request.name()), "\" was not forgotten"),
-                       {{"help", absl::StrCat("navectl cluster forget ", IdOf(request.name()), " --confirm ",
-                                              IdOf(request.name()))}});
+      return MakeError(Reason::kNotConfirmed,
+                       absl::StrCat("cluster \"", IdOf(request.name()), "\" was not forgotten"),
+                       {{"help", absl::StrCat("navectl cluster forget ", IdOf(request.name()),
+                                              " --confirm ", IdOf(request.name()))}});
     }
   }
   request.set_confirm(confirm);
@@ -163,8 +174,8 @@ absl::StatusOr<ExitCode> RunForget(Session& session, const LifeOptions& options)
   }
   session.Print(Done(request.name(), "forgotten", options.dry_run));
   if (answer.left_behind_total() > 0) {
-    session.Say(absl::StrCat("Left behind there: ", Count(answer.left_behind_total(), "bundle"), ": ",
-                             absl::StrJoin(answer.left_behind(), ", "), "\n"));
+    session.Say(absl::StrCat("Left behind there: ", Count(answer.left_behind_total(), "bundle"),
+                             ": ", absl::StrJoin(answer.left_behind(), ", "), "\n"));
   }
   return ExitCode::kOk;
 }
@@ -173,8 +184,8 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const LifeOptions& options) 
   ASSIGN_OR_RETURN(auto request, MakeRequest<v1::AdoptClusterRequest>(session, options));
   std::string confirm = options.confirm;
   if (options.remove_unclaimed && !options.dry_run) {
-    RETURN_IF_ERROR(
-        AskName(session, IdOf(request.name()), "remove what runs there and the hub does not know", &confirm));
+    RETURN_IF_ERROR(AskName(session, IdOf(request.name()),
+                            "remove what runs there and the hub does not know", &confirm));
   }
   request.set_remove_unclaimed(options.remove_unclaimed);
   request.set_confirm(confirm);
@@ -184,11 +195,13 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const LifeOptions& options) 
     session.Print(FormatAnswer(answer, session.output()));
     return ExitCode::kOk;
   }
-  session.Print(Done(request.name(), "follows the hub's present state from now on", options.dry_run));
+  session.Print(
+      Done(request.name(), "follows the hub's present state from now on", options.dry_run));
   if (answer.not_desired_total() > 0) {
-    session.Say(absl::StrCat(options.remove_unclaimed ? "Removed: " : "Not known to the hub, and kept: ",
-                             Count(answer.not_desired_total(), "key"), ": ", absl::StrJoin(answer.not_desired(), ", "),
-                             "\n"));
+    session.Say(
+        absl::StrCat(options.remove_unclaimed ? "Removed: " : "Not known to the hub, and kept: ",
+                     Count(answer.not_desired_total(), "key"), ": ",
+                     absl::StrJoin(answer.not_desired(), ", "), "\n"));
   }
   return ExitCode::kOk;
 }
@@ -203,7 +216,8 @@ using Runner = absl::StatusOr<ExitCode> (*)(Session&, const LifeOptions&);
 
 void Add(const char* verb, const char* summary, Runner run, std::vector<Command>* table) {
   table->push_back(MakeCommand<LifeOptions>(absl::StrCat("cluster ", verb), summary,
-                                            {absl::StrCat("navectl cluster ", verb, " edge-17")}, &DeclareLife, run));
+                                            {absl::StrCat("navectl cluster ", verb, " edge-17")},
+                                            &DeclareLife, run));
 }
 
 void DeclareRemoval(ArgumentList& arguments, LifeOptions* options) {
@@ -216,16 +230,20 @@ void DeclareRemoval(ArgumentList& arguments, LifeOptions* options) {
 
 void AddClusterLifeCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<GetOptions>(
-      "cluster list", "List clusters", {"navectl cluster list -o wide", "navectl cluster list -l env=prod -w"},
-      [](ArgumentList& arguments, GetOptions* options) { DeclareGetFlags(arguments, options); }, &RunList));
+      "cluster list", "List clusters",
+      {"navectl cluster list -o wide", "navectl cluster list -l env=prod -w"},
+      [](ArgumentList& arguments, GetOptions* options) { DeclareGetFlags(arguments, options); },
+      &RunList));
   table->push_back(MakeCommand<LifeOptions>(
       "cluster accept", "Let the agent of a cluster connect",
-      {"navectl cluster accept edge-17", "navectl cluster accept edge-17 --uid 0b5f3c1e-…   # one that the hub lost"},
+      {"navectl cluster accept edge-17",
+       "navectl cluster accept edge-17 --uid 0b5f3c1e-…   # one that the hub lost"},
       [](ArgumentList& arguments, LifeOptions* options) {
         DeclareLife(arguments, options);
         arguments.Text("--uid", &options->uid, "UID",
                        "of a cluster that is UnknownToThisHub; NAME is then its new name");
-        arguments.Text("--set", &options->cluster_set, "SET", "cluster set of a record that is made anew");
+        arguments.Text("--set", &options->cluster_set, "SET",
+                       "cluster set of a record that is made anew");
       },
       &RunAccept));
   Add("reject", "Refuse the agent of a cluster that waits", &RunReject, table);
@@ -233,7 +251,8 @@ void AddClusterLifeCommands(std::vector<Command>* table) {
   Add("uncordon", "End a cordon", &RunUncordon, table);
   Add("revoke", "Refuse all certificates of a cluster; what runs there stays", &RunRevoke, table);
   table->push_back(MakeCommand<LifeOptions>(
-      "cluster remove", "Take down what bundles put on a cluster, then drop its identity and its record",
+      "cluster remove",
+      "Take down what bundles put on a cluster, then drop its identity and its record",
       {"navectl cluster remove edge-17 --confirm edge-17"},
       [](ArgumentList& arguments, LifeOptions* options) {
         DeclareRemoval(arguments, options);
@@ -242,7 +261,8 @@ void AddClusterLifeCommands(std::vector<Command>* table) {
       },
       &RunRemove));
   table->push_back(MakeCommand<LifeOptions>(
-      "cluster forget", "Drop the record of a cluster that is gone for good; what runs there is left behind",
+      "cluster forget",
+      "Drop the record of a cluster that is gone for good; what runs there is left behind",
       {"navectl cluster forget edge-17 --confirm edge-17"}, &DeclareRemoval, &RunForget));
   Add("unlock", "Let agents connect again after DuplicateIdentity", &RunUnlock, table);
   table->push_back(MakeCommand<LifeOptions>(

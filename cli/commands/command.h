@@ -1,5 +1,5 @@
-// What a command is: where it stands in the tree, what it takes, what it does. The parser of command lines
-// (cli/program) and the commands meet here only, so that neither knows the other.
+// What a command is: where it stands in the tree, what it takes, what it does. The parser of
+// command lines (cli/program) and the commands meet here only, so that neither knows the other.
 #ifndef NAVE_CLI_COMMANDS_COMMAND_H_
 #define NAVE_CLI_COMMANDS_COMMAND_H_
 
@@ -25,9 +25,12 @@ class ArgumentList {
   // `value`: how help calls it, in capitals.
   virtual void Text(const char* names, std::string* out, const char* value, const char* help) = 0;
   // May be given several times.
-  virtual void Texts(const char* names, std::vector<std::string>* out, const char* value, const char* help) = 0;
-  virtual void Positional(const char* name, std::string* out, const char* help, bool required = true) = 0;
-  virtual void Positionals(const char* name, std::vector<std::string>* out, const char* help, bool required = true) = 0;
+  virtual void Texts(const char* names, std::vector<std::string>* out, const char* value,
+                     const char* help) = 0;
+  virtual void Positional(const char* name, std::string* out, const char* help,
+                          bool required = true) = 0;
+  virtual void Positionals(const char* name, std::vector<std::string>* out, const char* help,
+                           bool required = true) = 0;
 };
 
 using Handler = std::function<absl::StatusOr<ExitCode>(Session&)>;
@@ -67,11 +70,13 @@ template <typename Options>
 Command MakeCommand(std::string path, std::string summary, std::vector<std::string> examples,
                     void (*declare)(ArgumentList&, Options*),
                     absl::StatusOr<ExitCode> (*run)(Session&, const Options&)) {
-  return Command{std::move(path), std::move(summary), std::move(examples), [declare, run](ArgumentList& arguments) {
-                   auto options = std::make_shared<Options>();
-                   declare(arguments, options.get());
-                   return Handler([options, run](Session& session) { return run(session, *options); });
-                 }};
+  return Command{
+      std::move(path), std::move(summary), std::move(examples),
+      [declare, run](ArgumentList& arguments) {
+        auto options = std::make_shared<Options>();
+        declare(arguments, options.get());
+        return Handler([options, run](Session& session) { return run(session, *options); });
+      }};
 }
 
 }  // namespace nave::cli

@@ -29,7 +29,8 @@ absl::StatusOr<ExitCode> RunGetContexts(Session& session, const ConfigOptions&) 
   }
   Table table({"CURRENT", "NAME", "HUB", "PROJECT", "AS"});
   for (const Context& context : config.contexts) {
-    table.Add({context.name == config.current_context ? "*" : " ", context.name, context.hub, context.project,
+    table.Add({context.name == config.current_context ? "*" : " ", context.name, context.hub,
+               context.project,
                !context.token_file.empty()   ? "token"
                : context.certificate.empty() ? ""
                                              : "certificate"});
@@ -43,8 +44,8 @@ absl::StatusOr<ExitCode> RunUseContext(Session& session, const ConfigOptions& op
   if (config.Find(options.name) == nullptr) {
     std::string nearest = NearestWord(options.name, config.Names());
     std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?");
-    return MakeError(Reason::kNoContext,
-                     absl::StrCat("context \"", options.name, "\" is not in ", session.config_path().value, hint));
+    return MakeError(Reason::kNoContext, absl::StrCat("context \"", options.name, "\" is not in ",
+                                                      session.config_path().value, hint));
   }
   config.current_context = options.name;
   RETURN_IF_ERROR(session.WriteConfig(config));
@@ -54,7 +55,8 @@ absl::StatusOr<ExitCode> RunUseContext(Session& session, const ConfigOptions& op
 
 absl::StatusOr<ExitCode> RunCurrentContext(Session& session, const ConfigOptions&) {
   ASSIGN_OR_RETURN(const Settings* settings, session.GetSettings());
-  if (settings->context.value.empty()) return MakeError(Reason::kNoContext, "there is no current context");
+  if (settings->context.value.empty())
+    return MakeError(Reason::kNoContext, "there is no current context");
   session.Print(settings->context.value + "\n");
   return ExitCode::kOk;
 }
@@ -68,7 +70,8 @@ absl::StatusOr<ExitCode> RunView(Session& session, const ConfigOptions& options)
   ASSIGN_OR_RETURN(const Settings* settings, session.GetSettings());
   Table table({"SETTING", "VALUE", "FROM"});
   table.Add({"config", session.config_path().value, session.config_path().origin});
-  for (const std::vector<std::string>& row : settings->Rows()) table.Add(Row(row.begin(), row.end()));
+  for (const std::vector<std::string>& row : settings->Rows())
+    table.Add(Row(row.begin(), row.end()));
   session.Print(table.Format(session.out_style()));
   return ExitCode::kOk;
 }
@@ -90,24 +93,29 @@ absl::StatusOr<ExitCode> RunImport(Session& session, const ConfigOptions& option
 
 void AddConfigCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<ConfigOptions>("config get-contexts", "List the contexts",
-                                              {"navectl config get-contexts"}, &DeclareNothing, &RunGetContexts));
+                                              {"navectl config get-contexts"}, &DeclareNothing,
+                                              &RunGetContexts));
   table->push_back(MakeCommand<ConfigOptions>(
-      "config use-context", "Make a context the current one", {"navectl config use-context production"},
+      "config use-context", "Make a context the current one",
+      {"navectl config use-context production"},
       [](ArgumentList& arguments, ConfigOptions* options) {
         arguments.Positional("NAME", &options->name, "of the context");
       },
       &RunUseContext));
-  table->push_back(MakeCommand<ConfigOptions>("config current-context", "Print the name of the current context",
-                                              {"navectl config current-context"}, &DeclareNothing, &RunCurrentContext));
+  table->push_back(MakeCommand<ConfigOptions>(
+      "config current-context", "Print the name of the current context",
+      {"navectl config current-context"}, &DeclareNothing, &RunCurrentContext));
   table->push_back(MakeCommand<ConfigOptions>(
       "config view", "Show the configuration without its keys",
       {"navectl config view", "navectl config view --origins"},
       [](ArgumentList& arguments, ConfigOptions* options) {
-        arguments.Flag("--origins", &options->origins, "the settings in effect and where each comes from");
+        arguments.Flag("--origins", &options->origins,
+                       "the settings in effect and where each comes from");
       },
       &RunView));
   table->push_back(MakeCommand<ConfigOptions>(
-      "config import", "Take over the contexts of a file, as the admin.yaml that a hub writes at its first start",
+      "config import",
+      "Take over the contexts of a file, as the admin.yaml that a hub writes at its first start",
       {"navectl config import /var/lib/nave/admin.yaml --name production"},
       [](ArgumentList& arguments, ConfigOptions* options) {
         arguments.Positional("FILE", &options->file, "with contexts");

@@ -39,17 +39,18 @@ std::vector<Held> HeldOf(const v1::Bundle& bundle, const std::vector<v1::Assignm
   for (const v1::Assignment& assignment : assignments) {
     if (assignment.confirm_digest().empty()) continue;
     if (!only_cluster.empty() && assignment.cluster() != only_cluster) continue;
-    std::string what = assignment.message().empty()
-                           ? absl::StrCat("removals of ", Count(assignment.counts().total(), "object"))
-                           : assignment.message();
+    std::string what =
+        assignment.message().empty()
+            ? absl::StrCat("removals of ", Count(assignment.counts().total(), "object"))
+            : assignment.message();
     held.push_back({assignment.cluster(), assignment.confirm_digest(),
                     absl::StrCat("on ", assignment.cluster(), ": ", PrintableText(what))});
   }
   return held;
 }
 
-absl::Status Confirm(HubClient* hub, Session& session, const std::string& bundle, const std::string& cluster,
-                     const std::string& shown) {
+absl::Status Confirm(HubClient* hub, Session& session, const std::string& bundle,
+                     const std::string& cluster, const std::string& shown) {
   v1::ConfirmBundleRequest request;
   request.set_name(bundle);
   request.set_cluster(cluster);
@@ -61,7 +62,8 @@ absl::Status Confirm(HubClient* hub, Session& session, const std::string& bundle
 absl::StatusOr<ExitCode> RunConfirm(Session& session, const ConfirmOptions& options) {
   ASSIGN_OR_RETURN(std::string project, session.Project());
   bool full = options.bundle.find('/') != std::string::npos;
-  auto target = full ? ParseTarget(options.bundle, project) : MakeTarget(*FindKind("bundle"), options.bundle, project);
+  auto target = full ? ParseTarget(options.bundle, project)
+                     : MakeTarget(*FindKind("bundle"), options.bundle, project);
   RETURN_IF_ERROR(target.status());
   if (target->kind->kind != "Bundle")
     return MakeError(Reason::kUsageInvalid, "only a bundle's removals can be confirmed");
@@ -74,18 +76,23 @@ absl::StatusOr<ExitCode> RunConfirm(Session& session, const ConfirmOptions& opti
   }
   ASSIGN_OR_RETURN(MessagePtr bundle, FetchOne(hub, *target));
   ASSIGN_OR_RETURN(std::vector<v1::Assignment> assignments, FetchAssignments(hub, target->name));
-  std::vector<Held> held = HeldOf(static_cast<const v1::Bundle&>(*bundle), assignments, options.cluster);
+  std::vector<Held> held =
+      HeldOf(static_cast<const v1::Bundle&>(*bundle), assignments, options.cluster);
   if (held.empty()) {
-    std::string where = options.cluster.empty() ? "" : absl::StrCat(" on cluster \"", options.cluster, "\"");
-    return MakeError(Reason::kNothingToConfirm, absl::StrCat("nothing of bundle \"", id, "\" is held", where));
+    std::string where =
+        options.cluster.empty() ? "" : absl::StrCat(" on cluster \"", options.cluster, "\"");
+    return MakeError(Reason::kNothingToConfirm,
+                     absl::StrCat("nothing of bundle \"", id, "\" is held", where));
   }
   session.Say(absl::StrCat("Held of bundle ", id, ":\n"));
-  for (const Held& item : held) session.Say(absl::StrCat("  ", session.err_style().Bullet(), " ", item.text, "\n"));
+  for (const Held& item : held)
+    session.Say(absl::StrCat("  ", session.err_style().Bullet(), " ", item.text, "\n"));
   if (!options.yes) RETURN_IF_ERROR(AskYes(session, "Let it happen?"));
   for (const Held& item : held) {
     RETURN_IF_ERROR(Confirm(hub, session, target->name, item.cluster, item.shown));
     session.Print(absl::StrCat("bundle/", id, " confirmed",
-                               item.cluster.empty() ? "" : absl::StrCat(" on ", item.cluster), "\n"));
+                               item.cluster.empty() ? "" : absl::StrCat(" on ", item.cluster),
+                               "\n"));
   }
   return ExitCode::kOk;
 }
@@ -99,8 +106,9 @@ void AddConfirmCommands(std::vector<Command>* table) {
       [](ArgumentList& arguments, ConfirmOptions* options) {
         arguments.Positional("BUNDLE", &options->bundle, "the bundle's name");
         arguments.Text("--cluster", &options->cluster, "NAME", "only what is held on this cluster");
-        arguments.Text("--shown", &options->shown, "HASH",
-                       "what was looked at: the bundle's heldHash or an assignment's confirmDigest");
+        arguments.Text(
+            "--shown", &options->shown, "HASH",
+            "what was looked at: the bundle's heldHash or an assignment's confirmDigest");
         arguments.Flag("-y,--yes", &options->yes, "do not ask");
       },
       &RunConfirm));

@@ -24,7 +24,8 @@ struct DescribeOptions {
   bool all_projects = false;
 };
 
-absl::Status Describe(Session& session, HubClient* hub, const google::protobuf::Message& resource, bool objects) {
+absl::Status Describe(Session& session, HubClient* hub, const google::protobuf::Message& resource,
+                      bool objects) {
   DescribeInput input;
   input.resource = &resource;
   const KindInfo& kind = *KindOf(resource);
@@ -51,7 +52,8 @@ absl::StatusOr<ExitCode> RunDescribe(Session& session, const DescribeOptions& op
   }
   if (selection.targets.empty()) {
     if (selection.kind->collection == "revisions") {
-      return MakeError(Reason::kUsageInvalid, "a revision must be named: describe revision/BUNDLE@NUMBER");
+      return MakeError(Reason::kUsageInvalid,
+                       "a revision must be named: describe revision/BUNDLE@NUMBER");
     }
     ListOptions list;
     list.label_selector = options.selector;
@@ -78,24 +80,28 @@ absl::StatusOr<ExitCode> RunDescribeCluster(Session& session, const ClusterOptio
 
 }  // namespace
 
-absl::StatusOr<std::vector<v1::Assignment>> FetchAssignments(HubClient* hub, const std::string& name) {
+absl::StatusOr<std::vector<v1::Assignment>> FetchAssignments(HubClient* hub,
+                                                             const std::string& name) {
   std::vector<v1::Assignment> all;
   auto fetch = [&](auto request, auto response) -> absl::Status {
     request.set_name(name);
     request.set_page_size(500);
     request.set_view(v1::VIEW_FULL);
-    return FetchPages(hub, &request, &response,
-                      [&] { all.insert(all.end(), response.assignments().begin(), response.assignments().end()); });
+    return FetchPages(hub, &request, &response, [&] {
+      all.insert(all.end(), response.assignments().begin(), response.assignments().end());
+    });
   };
   if (ParseName("name", "clusters", name).ok()) {
-    RETURN_IF_ERROR(fetch(v1::ListClusterAssignmentsRequest(), v1::ListClusterAssignmentsResponse()));
+    RETURN_IF_ERROR(
+        fetch(v1::ListClusterAssignmentsRequest(), v1::ListClusterAssignmentsResponse()));
   } else if (ParseBundleName("name", name).ok()) {
     RETURN_IF_ERROR(fetch(v1::ListBundleAssignmentsRequest(), v1::ListBundleAssignmentsResponse()));
   }
   return all;
 }
 
-absl::StatusOr<std::vector<v1::ObjectState>> FetchObjects(Session& session, HubClient* hub, const std::string& bundle) {
+absl::StatusOr<std::vector<v1::ObjectState>> FetchObjects(Session& session, HubClient* hub,
+                                                          const std::string& bundle) {
   v1::ListBundleObjectsRequest request;
   request.set_name(bundle);
   request.set_page_size(1000);
@@ -110,7 +116,8 @@ absl::StatusOr<std::vector<v1::ObjectState>> FetchObjects(Session& session, HubC
     }
   }));
   for (const std::string& cluster : unreachable) {
-    session.Say(absl::StrCat("Cluster ", cluster, " is not connected: its objects are as they were reported last.\n"));
+    session.Say(absl::StrCat("Cluster ", cluster,
+                             " is not connected: its objects are as they were reported last.\n"));
   }
   return all;
 }
@@ -128,13 +135,18 @@ absl::StatusOr<std::vector<v1::Event>> FetchEvents(HubClient* hub, const std::st
 
 void AddDescribeCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<DescribeOptions>(
-      "describe", "Show everything about a resource: its clusters or bundles, what is not right there, its events",
-      {"navectl describe bundle/web", "navectl describe bundle web --objects", "navectl describe cluster/edge-17"},
+      "describe",
+      "Show everything about a resource: its clusters or bundles, what is not right there, its "
+      "events",
+      {"navectl describe bundle/web", "navectl describe bundle web --objects",
+       "navectl describe cluster/edge-17"},
       [](ArgumentList& arguments, DescribeOptions* options) {
         arguments.Positionals("KIND[/NAME]", &options->what, "KIND, KIND NAME..., or KIND/NAME...");
-        arguments.Text("-l,--selector", &options->selector, "SELECTOR", "only those with these labels");
+        arguments.Text("-l,--selector", &options->selector, "SELECTOR",
+                       "only those with these labels");
         arguments.Flag("-A,--all-projects", &options->all_projects, "those of every project");
-        arguments.Flag("--objects", &options->objects, "of a bundle: every object, healthy ones too");
+        arguments.Flag("--objects", &options->objects,
+                       "of a bundle: every object, healthy ones too");
       },
       &RunDescribe));
   table->push_back(MakeCommand<ClusterOptions>(

@@ -13,11 +13,14 @@
 
 namespace nave::cli {
 
-// Of a bundle or a cluster by full name, with the objects that are not right; empty for other kinds.
-absl::StatusOr<std::vector<v1::Assignment>> FetchAssignments(HubClient* hub, const std::string& name);
+// Of a bundle or a cluster by full name, with the objects that are not right; empty for other
+// kinds.
+absl::StatusOr<std::vector<v1::Assignment>> FetchAssignments(HubClient* hub,
+                                                             const std::string& name);
 
 // Every object of a bundle. Clusters without a session are named on stderr.
-absl::StatusOr<std::vector<v1::ObjectState>> FetchObjects(Session& session, HubClient* hub, const std::string& bundle);
+absl::StatusOr<std::vector<v1::ObjectState>> FetchObjects(Session& session, HubClient* hub,
+                                                          const std::string& bundle);
 
 // About a bundle or a cluster, oldest first.
 absl::StatusOr<std::vector<v1::Event>> FetchEvents(HubClient* hub, const std::string& name);

@@ -61,7 +61,8 @@ absl::StatusOr<ExitCode> RunEvents(Session& session, const EventOptions& options
     ASSIGN_OR_RETURN(std::vector<MessagePtr> found, FetchAll(hub, kind, list));
     std::vector<const google::protobuf::Message*> events;
     for (const MessagePtr& event : found) events.push_back(event.get());
-    if (events.empty() && session.output() == OutputFormat::kTable) session.Say("There are no events.\n");
+    if (events.empty() && session.output() == OutputFormat::kTable)
+      session.Say("There are no events.\n");
     RETURN_IF_ERROR(PrintList(session, events, false, {false, false, options.no_headers}));
     return ExitCode::kOk;
   }
@@ -70,7 +71,8 @@ absl::StatusOr<ExitCode> RunEvents(Session& session, const EventOptions& options
   bool synced = false;
   RETURN_IF_ERROR(Follow(session, kind, list, absl::InfiniteFuture(), [&](const WatchEvent& event) {
     columns.now = session.Now();
-    bool as_table = session.output() == OutputFormat::kTable || session.output() == OutputFormat::kWide;
+    bool as_table =
+        session.output() == OutputFormat::kTable || session.output() == OutputFormat::kWide;
     if (event.type == WatchEvent::Type::kSynced && !synced) {
       if (as_table) session.Print(table.Format(session.out_style(), !options.no_headers));
       synced = true;
@@ -79,8 +81,9 @@ absl::StatusOr<ExitCode> RunEvents(Session& session, const EventOptions& options
     if (event.type != WatchEvent::Type::kItem || event.item == nullptr) return true;
     Row row = MakeRow(kind, *event.item, columns);
     if (!as_table) {
-      session.Print(session.output() == OutputFormat::kYaml ? absl::StrCat("---\n", FormatAsYaml({event.item}))
-                                                            : FormatJson(ToFile(*event.item)) + "\n");
+      session.Print(session.output() == OutputFormat::kYaml
+                        ? absl::StrCat("---\n", FormatAsYaml({event.item}))
+                        : FormatJson(ToFile(*event.item)) + "\n");
     } else if (synced) {
       session.Print(table.FormatMore(row, session.out_style()));
     } else {
@@ -100,7 +103,8 @@ void AddEventCommands(std::vector<Command>* table) {
       [](ArgumentList& arguments, EventOptions* options) {
         arguments.Positionals("KIND/NAME", &options->about, "a bundle, a cluster, or hub", false);
         arguments.Flag("-w,--watch", &options->watch, "go on with every new event");
-        arguments.Flag("-A,--all-projects", &options->all, "of every project (the default without KIND/NAME)");
+        arguments.Flag("-A,--all-projects", &options->all,
+                       "of every project (the default without KIND/NAME)");
         arguments.Flag("--no-headers", &options->no_headers, "no first line");
         DeclareOutput(arguments, &options->output);
       },

@@ -18,7 +18,8 @@ constexpr absl::Duration kRetryMax = absl::Seconds(10);
 constexpr absl::Duration kPoll = absl::Seconds(1);
 
 bool MustStartAnew(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kOutOfRange || status.code() == absl::StatusCode::kResourceExhausted;
+  return status.code() == absl::StatusCode::kOutOfRange ||
+         status.code() == absl::StatusCode::kResourceExhausted;
 }
 
 // Kinds without a watch are asked again and again.
@@ -40,8 +41,8 @@ std::string ParentOf(const Target& target) {
   return project.empty() ? "" : ProjectName(project);
 }
 
-absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& options, absl::Time deadline,
-                    absl::FunctionRef<bool(const WatchEvent&)> on_event) {
+absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& options,
+                    absl::Time deadline, absl::FunctionRef<bool(const WatchEvent&)> on_event) {
   ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   std::string resume;
   absl::Duration wait = kRetryMin;
@@ -49,17 +50,20 @@ absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& o
   while (true) {
     MessagePtr request = MakeWatchRequest(kind, options, resume);
     if (request == nullptr) {
-      return MakeError(Reason::kUsageInvalid, absl::StrCat("a ", KindWord(kind), " cannot be watched"));
+      return MakeError(Reason::kUsageInvalid,
+                       absl::StrCat("a ", KindWord(kind), " cannot be watched"));
     }
     MessagePtr response = NewMessage(*MethodOf(*request)->output_type());
     bool stopped = false;
-    if (resume.empty() && !on_event({WatchEvent::Type::kRestart, nullptr, ""})) return absl::OkStatus();
+    if (resume.empty() && !on_event({WatchEvent::Type::kRestart, nullptr, ""}))
+      return absl::OkStatus();
     absl::Status status = hub->Stream(*request, deadline, response.get(), [&] {
       WatchEvent event = WatchEventOf(*response);
       ever = true;
       wait = kRetryMin;
       // What comes before SYNCED is no point to resume from: the rest of the items would be missed.
-      if (event.type == WatchEvent::Type::kSynced || !resume.empty()) resume = event.resource_version;
+      if (event.type == WatchEvent::Type::kSynced || !resume.empty())
+        resume = event.resource_version;
       stopped = !on_event(event);
       return !stopped;
     });
@@ -83,7 +87,8 @@ absl::Status FollowOne(Session& session, const Target& target, absl::Time deadli
   ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ListOptions options;
   options.parent = ParentOf(target);
-  if (MakeWatchRequest(*target.kind, options, "") == nullptr) return PollOne(session, hub, target, deadline, on_state);
+  if (MakeWatchRequest(*target.kind, options, "") == nullptr)
+    return PollOne(session, hub, target, deadline, on_state);
   bool seen = false;
   return Follow(session, *target.kind, options, deadline, [&](const WatchEvent& event) {
     if (event.type == WatchEvent::Type::kRestart) seen = false;

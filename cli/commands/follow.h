@@ -13,11 +13,12 @@
 
 namespace nave::cli {
 
-// kRestart, all items, kSynced, then changes, until `on_event` returns false (OK) or `deadline` passes (TIMEOUT). A
-// stream that breaks is taken up again where it ended; when that is no longer possible everything comes anew, from
-// kRestart on. A hub that cannot be reached at all is an error at once.
-absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& options, absl::Time deadline,
-                    absl::FunctionRef<bool(const WatchEvent&)> on_event);
+// kRestart, all items, kSynced, then changes, until `on_event` returns false (OK) or `deadline`
+// passes (TIMEOUT). A stream that breaks is taken up again where it ended; when that is no longer
+// possible everything comes anew, from kRestart on. A hub that cannot be reached at all is an error
+// at once.
+absl::Status Follow(Session& session, const KindInfo& kind, const ListOptions& options,
+                    absl::Time deadline, absl::FunctionRef<bool(const WatchEvent&)> on_event);
 
 // One resource: `on_state` gets its present state and each later one, null when it does not exist.
 absl::Status FollowOne(Session& session, const Target& target, absl::Time deadline,

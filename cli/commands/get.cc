@@ -28,22 +28,25 @@ TableOptions TableOptionsOf(const GetOptions& options) {
   return {options.all_projects, options.show_labels, options.no_headers};
 }
 
-// Clusters that the hub has no record of stand beside those that it has. Who may not see them sees none.
+// Clusters that the hub has no record of stand beside those that it has. Who may not see them sees
+// none.
 std::vector<v1::UnknownCluster> FetchUnknown(Session& session, HubClient* hub) {
   auto answer = hub->Ask<v1::Hub>(v1::GetHubRequest());
   if (!answer.ok()) {
-    session.Say(absl::StrCat("Clusters unknown to this hub are not shown: ", answer.status().message(), "\n"));
+    session.Say(absl::StrCat(
+        "Clusters unknown to this hub are not shown: ", answer.status().message(), "\n"));
     return {};
   }
   if (answer->unknown_clusters_total() > static_cast<uint32_t>(answer->unknown_clusters_size())) {
-    session.Say(absl::StrCat("Of ", answer->unknown_clusters_total(), " clusters unknown to this hub only ",
-                             answer->unknown_clusters_size(), " are shown.\n"));
+    session.Say(absl::StrCat("Of ", answer->unknown_clusters_total(),
+                             " clusters unknown to this hub only ", answer->unknown_clusters_size(),
+                             " are shown.\n"));
   }
   return {answer->unknown_clusters().begin(), answer->unknown_clusters().end()};
 }
 
-absl::Status PrintAll(Session& session, HubClient* hub, const KindInfo& kind, const std::vector<MessagePtr>& all,
-                      const GetOptions& options) {
+absl::Status PrintAll(Session& session, HubClient* hub, const KindInfo& kind,
+                      const std::vector<MessagePtr>& all, const GetOptions& options) {
   std::vector<const Message*> resources;
   for (const MessagePtr& resource : all) resources.push_back(resource.get());
   bool table = session.output() == OutputFormat::kTable || session.output() == OutputFormat::kWide;
@@ -51,12 +54,12 @@ absl::Status PrintAll(Session& session, HubClient* hub, const KindInfo& kind, co
   std::vector<v1::UnknownCluster> unknown;
   if (kind.kind == "Cluster" && options.selector.empty()) unknown = FetchUnknown(session, hub);
   if (resources.empty() && unknown.empty()) {
-    session.Say(
-        absl::StrCat("There are no ", kind.words[1], options.selector.empty() ? "" : " with these labels", ".\n"));
+    session.Say(absl::StrCat("There are no ", kind.words[1],
+                             options.selector.empty() ? "" : " with these labels", ".\n"));
     return absl::OkStatus();
   }
-  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects, options.show_labels,
-                        session.Now()};
+  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects,
+                        options.show_labels, session.Now()};
   Table rows(Headers(kind, columns));
   for (const Message* resource : resources) rows.Add(MakeRow(kind, *resource, columns));
   for (const v1::UnknownCluster& cluster : unknown) rows.Add(MakeRow(cluster, columns));
@@ -65,8 +68,8 @@ absl::Status PrintAll(Session& session, HubClient* hub, const KindInfo& kind, co
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExitCode> GetNamed(Session& session, HubClient* hub, const std::vector<Target>& targets,
-                                  const GetOptions& options) {
+absl::StatusOr<ExitCode> GetNamed(Session& session, HubClient* hub,
+                                  const std::vector<Target>& targets, const GetOptions& options) {
   std::vector<MessagePtr> found;
   absl::Status first_error;
   for (const Target& target : targets) {
@@ -101,8 +104,9 @@ absl::StatusOr<ExitCode> GetNamed(Session& session, HubClient* hub, const std::v
 }
 
 // One changed resource of a watch, in the form of -o.
-std::string FormatChange(const Session& session, const KindInfo& kind, const WatchEvent& event, const Table& table,
-                         const ColumnOptions& columns, const std::string& project) {
+std::string FormatChange(const Session& session, const KindInfo& kind, const WatchEvent& event,
+                         const Table& table, const ColumnOptions& columns,
+                         const std::string& project) {
   bool deleted = event.type == WatchEvent::Type::kDeleted;
   switch (session.output()) {
     case OutputFormat::kJson: {
@@ -111,46 +115,56 @@ std::string FormatChange(const Session& session, const KindInfo& kind, const Wat
       line["object"] = ToValue(*event.item);
       return FormatJson(line) + "\n";
     }
-    case OutputFormat::kYaml: return absl::StrCat("---\n", FormatAsYaml({event.item}));
-    case OutputFormat::kName: return FormatAsNames({event.item}, project);
-    default: break;
+    case OutputFormat::kYaml:
+      return absl::StrCat("---\n", FormatAsYaml({event.item}));
+    case OutputFormat::kName:
+      return FormatAsNames({event.item}, project);
+    default:
+      break;
   }
-  if (deleted) return table.FormatMore({IdOf(NameOf(*event.item)), Cell("Deleted", Tone::kFaint)}, session.out_style());
+  if (deleted)
+    return table.FormatMore({IdOf(NameOf(*event.item)), Cell("Deleted", Tone::kFaint)},
+                            session.out_style());
   return table.FormatMore(MakeRow(kind, *event.item, columns), session.out_style());
 }
 
 absl::StatusOr<ExitCode> WatchKind(Session& session, const KindInfo& kind, const ListOptions& list,
                                    const std::vector<Target>& only, const GetOptions& options) {
   ASSIGN_OR_RETURN(std::string project, session.Project());
-  bool as_table = session.output() == OutputFormat::kTable || session.output() == OutputFormat::kWide;
-  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects, options.show_labels,
-                        session.Now()};
+  bool as_table =
+      session.output() == OutputFormat::kTable || session.output() == OutputFormat::kWide;
+  ColumnOptions columns{session.output() == OutputFormat::kWide, options.all_projects,
+                        options.show_labels, session.Now()};
   Table table(Headers(kind, columns));
   std::vector<std::string> shown;
   bool synced = false;
   bool matched = false;
-  absl::Status status = Follow(session, kind, list, absl::InfiniteFuture(), [&](const WatchEvent& event) {
-    columns.now = session.Now();
-    if (event.type == WatchEvent::Type::kSynced) {
-      if (!synced && as_table) session.Print(table.Format(session.out_style(), !options.no_headers));
-      synced = true;
-      return only.empty() || matched;
-    }
-    if (event.item == nullptr) return true;
-    const std::string& name = NameOf(*event.item);
-    if (!only.empty() && std::none_of(only.begin(), only.end(), [&](const Target& t) { return t.name == name; }))
-      return true;
-    matched = true;
-    // The items that are there form the table; then rows are added.
-    if (!synced && as_table) {
-      table.Add(MakeRow(kind, *event.item, columns));
-    } else {
-      session.Print(FormatChange(session, kind, event, table, columns, project));
-    }
-    return true;
-  });
+  absl::Status status =
+      Follow(session, kind, list, absl::InfiniteFuture(), [&](const WatchEvent& event) {
+        columns.now = session.Now();
+        if (event.type == WatchEvent::Type::kSynced) {
+          if (!synced && as_table)
+            session.Print(table.Format(session.out_style(), !options.no_headers));
+          synced = true;
+          return only.empty() || matched;
+        }
+        if (event.item == nullptr) return true;
+        const std::string& name = NameOf(*event.item);
+        if (!only.empty() &&
+            std::none_of(only.begin(), only.end(), [&](const Target& t) { return t.name == name; }))
+          return true;
+        matched = true;
+        // The items that are there form the table; then rows are added.
+        if (!synced && as_table) {
+          table.Add(MakeRow(kind, *event.item, columns));
+        } else {
+          session.Print(FormatChange(session, kind, event, table, columns, project));
+        }
+        return true;
+      });
   RETURN_IF_ERROR(status);
-  return MakeError(Reason::kNotFound, absl::StrCat(KindWord(kind), " \"", IdOf(only[0].name), "\" does not exist"));
+  return MakeError(Reason::kNotFound,
+                   absl::StrCat(KindWord(kind), " \"", IdOf(only[0].name), "\" does not exist"));
 }
 
 }  // namespace
@@ -173,13 +187,15 @@ absl::StatusOr<ExitCode> RunGet(Session& session, const GetOptions& options) {
   if (!selection.targets.empty() && !options.selector.empty()) {
     return MakeError(Reason::kUsageInvalid, "names and a selector cannot be given together");
   }
-  if (!options.watch && !selection.targets.empty()) return GetNamed(session, hub, selection.targets, options);
+  if (!options.watch && !selection.targets.empty())
+    return GetNamed(session, hub, selection.targets, options);
   const KindInfo& kind = selection.targets.empty() ? *selection.kind : *selection.targets[0].kind;
   ListOptions list;
   list.label_selector = options.selector;
   if (kind.collection == "revisions") {
     if (bundle.empty())
-      return MakeError(Reason::kUsageInvalid, "revisions are those of one bundle: get revisions BUNDLE");
+      return MakeError(Reason::kUsageInvalid,
+                       "revisions are those of one bundle: get revisions BUNDLE");
     list.parent = BundleName(project, bundle);
   } else if (kind.collection == "events") {
     list.parent = options.all_projects ? "-" : ProjectName(project);
@@ -204,14 +220,18 @@ void DeclareGetFlags(ArgumentList& arguments, GetOptions* options) {
 
 void AddGetCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<GetOptions>(
-      "get", "Show resources: clusters, clustersets, bundles, revisions, projects, rolebindings, tokens, events",
-      {"navectl get clusters -o wide", "navectl get bundle/web -o yaml", "navectl get bundles -A -w",
-       "navectl get revisions web", "navectl get clusters -l 'env=prod,region in (eu,us)'"},
+      "get",
+      "Show resources: clusters, clustersets, bundles, revisions, projects, rolebindings, tokens, "
+      "events",
+      {"navectl get clusters -o wide", "navectl get bundle/web -o yaml",
+       "navectl get bundles -A -w", "navectl get revisions web",
+       "navectl get clusters -l 'env=prod,region in (eu,us)'"},
       [](ArgumentList& arguments, GetOptions* options) {
         arguments.Positionals("KIND[/NAME]", &options->what, "KIND, KIND NAME..., or KIND/NAME...");
         DeclareGetFlags(arguments, options);
         arguments.Flag("-A,--all-projects", &options->all_projects, "those of every project");
-        arguments.Flag("--full", &options->full, "bundles by name: with the content of their manifests");
+        arguments.Flag("--full", &options->full,
+                       "bundles by name: with the content of their manifests");
       },
       &RunGet));
 }

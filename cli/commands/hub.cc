@@ -30,7 +30,8 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const AdoptOptions& options)
   RETURN_IF_ERROR(UseOutput(session, options.output));
   std::string confirm = options.confirm;
   if (options.remove_unclaimed && !options.dry_run) {
-    RETURN_IF_ERROR(AskName(session, "hub", "remove what runs on the clusters and the hub does not know", &confirm));
+    RETURN_IF_ERROR(AskName(
+        session, "hub", "remove what runs on the clusters and the hub does not know", &confirm));
   }
   v1::AdoptHubRequest request;
   request.set_accept_unknown(options.accept_unknown);
@@ -44,19 +45,23 @@ absl::StatusOr<ExitCode> RunAdopt(Session& session, const AdoptOptions& options)
     session.Print(FormatAnswer(answer, session.output()));
     return ExitCode::kOk;
   }
-  auto list = [](const auto& names) { return names.empty() ? "" : absl::StrCat(": ", absl::StrJoin(names, ", ")); };
+  auto list = [](const auto& names) {
+    return names.empty() ? "" : absl::StrCat(": ", absl::StrJoin(names, ", "));
+  };
   std::string dry = options.dry_run ? " (server dry run)" : "";
-  session.Print(absl::StrCat(Count(answer.adopted_total(), "cluster"), " adopted", list(answer.adopted()), dry, "\n"));
+  session.Print(absl::StrCat(Count(answer.adopted_total(), "cluster"), " adopted",
+                             list(answer.adopted()), dry, "\n"));
   if (options.accept_unknown) {
-    session.Print(absl::StrCat(Count(answer.accepted_total(), "unknown cluster"), " accepted", list(answer.accepted()),
-                               dry, "\n"));
+    session.Print(absl::StrCat(Count(answer.accepted_total(), "unknown cluster"), " accepted",
+                               list(answer.accepted()), dry, "\n"));
   }
   if (answer.not_desired_total() > 0) {
-    session.Say(absl::StrCat(Count(answer.not_desired_total(), "key"), " that the hub does not know ",
-                             options.remove_unclaimed
-                                 ? "will be removed.\n"
-                                 : "stay as NotDesired: apply their bundles again, or navectl hub adopt "
-                                   "--remove-unclaimed\n"));
+    session.Say(
+        absl::StrCat(Count(answer.not_desired_total(), "key"), " that the hub does not know ",
+                     options.remove_unclaimed
+                         ? "will be removed.\n"
+                         : "stay as NotDesired: apply their bundles again, or navectl hub adopt "
+                           "--remove-unclaimed\n"));
   }
   session.Say("All join tokens are void.\n");
   return ExitCode::kOk;
@@ -74,7 +79,8 @@ absl::StatusOr<ExitCode> RunVersion(Session& session, const VersionOptions& opti
   absl::Status error;
   if (!options.client) {
     auto hub = session.Hub();
-    auto answer = hub.ok() ? (*hub)->Ask<v1::Hub>(v1::GetHubRequest()) : absl::StatusOr<v1::Hub>(hub.status());
+    auto answer = hub.ok() ? (*hub)->Ask<v1::Hub>(v1::GetHubRequest())
+                           : absl::StatusOr<v1::Hub>(hub.status());
     error = answer.status();
     // Without a configured hub there is just the one version to tell.
     if (ErrorReason(error) == GetReasonInfo(Reason::kNoContext).upper) error = absl::OkStatus();
@@ -91,8 +97,8 @@ absl::StatusOr<ExitCode> RunVersion(Session& session, const VersionOptions& opti
   } else {
     session.Print(absl::StrCat("navectl  ", kVersion, "\n"));
     if (value.Find("hub") != nullptr) {
-      session.Print(
-          absl::StrCat("hub      ", value.StringAt("hub", "version"), "   id ", value.StringAt("hub", "hubId"), "\n"));
+      session.Print(absl::StrCat("hub      ", value.StringAt("hub", "version"), "   id ",
+                                 value.StringAt("hub", "hubId"), "\n"));
     }
   }
   if (!error.ok()) return error;
@@ -111,11 +117,14 @@ absl::StatusOr<ExitCode> RunWhoAmI(Session& session, const WhoAmIOptions& option
     session.Print(FormatAnswer(answer, session.output()));
     return ExitCode::kOk;
   }
-  std::string groups = answer.groups().empty() ? "" : absl::StrCat("   groups ", absl::StrJoin(answer.groups(), ", "));
-  session.Print(absl::StrCat("user ", PrintableText(answer.user()), "   by ", answer.authenticated_by(),
-                             PrintableText(groups), "\n"));
+  std::string groups = answer.groups().empty()
+                           ? ""
+                           : absl::StrCat("   groups ", absl::StrJoin(answer.groups(), ", "));
+  session.Print(absl::StrCat("user ", PrintableText(answer.user()), "   by ",
+                             answer.authenticated_by(), PrintableText(groups), "\n"));
   Table rights({"ROLE", "SCOPE", "BY"});
-  for (const auto& right : answer.rights()) rights.Add({right.role(), right.scope(), right.role_binding()});
+  for (const auto& right : answer.rights())
+    rights.Add({right.role(), right.scope(), right.role_binding()});
   if (rights.empty()) {
     session.Print("no rights\n");
   } else {
@@ -142,16 +151,20 @@ absl::StatusOr<ExitCode> RunExplain(Session& session, const ExplainOptions& opti
 #undef NAVE_REASON
   std::string nearest = NearestWord(options.code, words);
   std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
-  return MakeError(Reason::kNotFound, absl::StrCat("there is no reason code '", options.code, "'", hint),
-                   {{"help", "A code is in brackets at the end of an error's first line, or a condition's reason."}});
+  return MakeError(
+      Reason::kNotFound, absl::StrCat("there is no reason code '", options.code, "'", hint),
+      {{"help",
+        "A code is in brackets at the end of an error's first line, or a condition's reason."}});
 }
 
 }  // namespace
 
 void AddHubCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<AdoptOptions>(
-      "hub adopt", "After a restore or a lost database: let every agent in HOLD follow the hub's present state",
-      {"navectl hub adopt", "navectl hub adopt --accept-unknown", "navectl hub adopt --remove-unclaimed --confirm hub"},
+      "hub adopt",
+      "After a restore or a lost database: let every agent in HOLD follow the hub's present state",
+      {"navectl hub adopt", "navectl hub adopt --accept-unknown",
+       "navectl hub adopt --remove-unclaimed --confirm hub"},
       [](ArgumentList& arguments, AdoptOptions* options) {
         arguments.Flag("--accept-unknown", &options->accept_unknown,
                        "also accept every cluster that is UnknownToThisHub");
@@ -165,7 +178,10 @@ void AddHubCommands(std::vector<Command>* table) {
       &RunAdopt));
   table->push_back(MakeCommand<WhoAmIOptions>(
       "whoami", "Show who the hub takes you for, and what you may do", {"navectl whoami"},
-      [](ArgumentList& arguments, WhoAmIOptions* options) { DeclareOutput(arguments, &options->output); }, &RunWhoAmI));
+      [](ArgumentList& arguments, WhoAmIOptions* options) {
+        DeclareOutput(arguments, &options->output);
+      },
+      &RunWhoAmI));
   table->push_back(MakeCommand<ExplainOptions>(
       "explain-error", "Say what a reason code means and what to do; needs no hub",
       {"navectl explain-error REMOVAL_HELD", "navectl explain-error NotOwned"},
@@ -174,7 +190,8 @@ void AddHubCommands(std::vector<Command>* table) {
       },
       &RunExplain));
   table->push_back(MakeCommand<VersionOptions>(
-      "version", "Show the versions of navectl and the hub", {"navectl version", "navectl version --client"},
+      "version", "Show the versions of navectl and the hub",
+      {"navectl version", "navectl version --client"},
       [](ArgumentList& arguments, VersionOptions* options) {
         arguments.Flag("--client", &options->client, "only that of navectl");
         DeclareOutput(arguments, &options->output);

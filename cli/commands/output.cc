@@ -28,19 +28,24 @@ absl::Status PrintResult(Session& session, const Message& resource, const std::s
 absl::Status PrintList(Session& session, const std::vector<const Message*>& resources, bool single,
                        const TableOptions& options) {
   switch (session.output()) {
-    case OutputFormat::kJson: session.Print(FormatAsJson(resources, single)); return absl::OkStatus();
-    case OutputFormat::kYaml: session.Print(FormatAsYaml(resources)); return absl::OkStatus();
+    case OutputFormat::kJson:
+      session.Print(FormatAsJson(resources, single));
+      return absl::OkStatus();
+    case OutputFormat::kYaml:
+      session.Print(FormatAsYaml(resources));
+      return absl::OkStatus();
     case OutputFormat::kName: {
       ASSIGN_OR_RETURN(std::string project, session.Project());
       session.Print(FormatAsNames(resources, project));
       return absl::OkStatus();
     }
-    default: break;
+    default:
+      break;
   }
   if (resources.empty()) return absl::OkStatus();
   const KindInfo& kind = *KindOf(*resources[0]);
-  ColumnOptions columns{session.output() == OutputFormat::kWide, options.show_project, options.show_labels,
-                        session.Now()};
+  ColumnOptions columns{session.output() == OutputFormat::kWide, options.show_project,
+                        options.show_labels, session.Now()};
   Table table(Headers(kind, columns));
   for (const Message* resource : resources) table.Add(MakeRow(kind, *resource, columns));
   session.Print(table.Format(session.out_style(), !options.no_headers));

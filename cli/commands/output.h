@@ -24,7 +24,8 @@ inline void DeclareOutput(ArgumentList& arguments, std::string* out) {
 absl::Status UseOutput(Session& session, const std::string& word);
 
 // A verb's result: with -o json, yaml or name the resource, else `sentence` (with a line feed).
-absl::Status PrintResult(Session& session, const google::protobuf::Message& resource, const std::string& sentence);
+absl::Status PrintResult(Session& session, const google::protobuf::Message& resource,
+                         const std::string& sentence);
 
 // A list of one kind. Tables have a PROJECT column with `show_project`.
 struct TableOptions {
@@ -32,7 +33,8 @@ struct TableOptions {
   bool show_labels = false;
   bool no_headers = false;
 };
-absl::Status PrintList(Session& session, const std::vector<const google::protobuf::Message*>& resources, bool single,
+absl::Status PrintList(Session& session,
+                       const std::vector<const google::protobuf::Message*>& resources, bool single,
                        const TableOptions& options);
 
 // An answer that is no resource: JSON or YAML.

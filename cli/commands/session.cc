@@ -29,11 +29,12 @@ absl::StatusOr<std::string> PemText(const PemSource& source) {
 }  // namespace
 
 absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view word) {
-  static const std::vector<std::pair<std::string, OutputFormat>> kFormats = {{"table", OutputFormat::kTable},
-                                                                             {"wide", OutputFormat::kWide},
-                                                                             {"json", OutputFormat::kJson},
-                                                                             {"yaml", OutputFormat::kYaml},
-                                                                             {"name", OutputFormat::kName}};
+  static const std::vector<std::pair<std::string, OutputFormat>> kFormats = {
+      {"table", OutputFormat::kTable},
+      {"wide", OutputFormat::kWide},
+      {"json", OutputFormat::kJson},
+      {"yaml", OutputFormat::kYaml},
+      {"name", OutputFormat::kName}};
   if (word.empty()) return OutputFormat::kTable;
   std::vector<std::string> words;
   for (const auto& [name, format] : kFormats) {
@@ -43,10 +44,12 @@ absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view word) {
   std::string nearest = NearestWord(word, words);
   std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");
   return MakeError(Reason::kUsageInvalid,
-                   absl::StrCat("`--output`: must be one of table, wide, json, yaml, name; got '", word, "'", hint));
+                   absl::StrCat("`--output`: must be one of table, wide, json, yaml, name; got '",
+                                word, "'", hint));
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Make(const GlobalFlags& flags, const World* world) {
+absl::StatusOr<std::unique_ptr<Session>> Session::Make(const GlobalFlags& flags,
+                                                       const World* world) {
   std::unique_ptr<Session> session(new Session(flags, world));
   ColorChoice color = ColorChoice::kAuto;
   if (flags.color == "always") {
@@ -54,8 +57,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Make(const GlobalFlags& flags,
   } else if (flags.color == "never") {
     color = ColorChoice::kNever;
   } else if (flags.color != "auto") {
-    return MakeError(Reason::kUsageInvalid,
-                     absl::StrCat("`--color`: must be one of auto, always, never; got '", flags.color, "'"));
+    return MakeError(
+        Reason::kUsageInvalid,
+        absl::StrCat("`--color`: must be one of auto, always, never; got '", flags.color, "'"));
   }
   const Environment& get = world->environment;
   std::string locale = get("LC_ALL");
@@ -91,8 +95,8 @@ absl::Status Session::WriteConfig(const Config& config) const {
 absl::StatusOr<const Settings*> Session::GetSettings() {
   if (settings_ == nullptr) {
     ASSIGN_OR_RETURN(Config config, ReadConfig());
-    ASSIGN_OR_RETURN(Settings settings,
-                     ResolveSettings(flags_.connection, world_->environment, config, config_path().value));
+    ASSIGN_OR_RETURN(Settings settings, ResolveSettings(flags_.connection, world_->environment,
+                                                        config, config_path().value));
     settings_ = std::make_unique<Settings>(std::move(settings));
   }
   return settings_.get();
@@ -112,8 +116,9 @@ absl::StatusOr<ConnectionOptions> Session::MakeConnection() {
   ASSIGN_OR_RETURN(options.certificate_pem, PemText(settings->certificate));
   ASSIGN_OR_RETURN(options.key_pem, PemText(settings->key));
   if (!settings->token_file.value.empty()) {
-    ASSIGN_OR_RETURN(std::string token, settings->token_file.value == "-" ? absl::StatusOr<std::string>(ReadInput())
-                                                                          : ReadFile(settings->token_file.value));
+    ASSIGN_OR_RETURN(std::string token, settings->token_file.value == "-"
+                                            ? absl::StatusOr<std::string>(ReadInput())
+                                            : ReadFile(settings->token_file.value));
     options.bearer_token = std::string(absl::StripAsciiWhitespace(token));
     if (options.bearer_token.empty()) {
       return MakeError(Reason::kFileUnreadable,
@@ -170,7 +175,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   text << file.rdbuf();
   // An empty file sets failbit on `text`; only the source counts.
   if (!file.is_open() || file.bad()) {
-    std::string why = std::filesystem::exists(path, error) ? "it may not be read" : "it does not exist";
+    std::string why =
+        std::filesystem::exists(path, error) ? "it may not be read" : "it does not exist";
     return MakeError(Reason::kFileUnreadable, absl::StrCat("cannot read ", path, ": ", why));
   }
   return text.str();
@@ -190,16 +196,20 @@ absl::Status WritePrivateFile(const std::string& path, absl::string_view content
     if (!file) return MakeError(Reason::kFileUnreadable, absl::StrCat("cannot write ", temporary));
   }
   std::filesystem::rename(temporary, path, error);
-  if (error) return MakeError(Reason::kFileUnreadable, absl::StrCat("cannot write ", path, ": ", error.message()));
+  if (error)
+    return MakeError(Reason::kFileUnreadable,
+                     absl::StrCat("cannot write ", path, ": ", error.message()));
   return absl::OkStatus();
 }
 
-absl::StatusOr<absl::Duration> ParseSpanFlag(absl::string_view flag, absl::string_view text, absl::Duration otherwise) {
+absl::StatusOr<absl::Duration> ParseSpanFlag(absl::string_view flag, absl::string_view text,
+                                             absl::Duration otherwise) {
   if (text.empty()) return otherwise;
   absl::Duration span;
   if (!ParseTimeSpan(text, &span)) {
-    return MakeError(Reason::kUsageInvalid,
-                     absl::StrCat("`", flag, "`: must be a duration like 30s or 5m, got '", text, "'"));
+    return MakeError(
+        Reason::kUsageInvalid,
+        absl::StrCat("`", flag, "`: must be a duration like 30s or 5m, got '", text, "'"));
   }
   return span;
 }
@@ -211,7 +221,8 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseLabelsFlag
     std::vector<std::string> parts = absl::StrSplit(item, absl::MaxSplits('=', 1));
     std::string rule = parts.size() != 2 ? "must be KEY=VALUE" : CheckLabelKey(parts[0]);
     if (rule.empty()) rule = CheckLabelValue(parts[1]);
-    if (!rule.empty()) return MakeError(Reason::kUsageInvalid, absl::StrCat("`", flag, "`: '", item, "': ", rule));
+    if (!rule.empty())
+      return MakeError(Reason::kUsageInvalid, absl::StrCat("`", flag, "`: '", item, "': ", rule));
     labels.emplace_back(parts[0], parts[1]);
   }
   return labels;

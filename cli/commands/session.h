@@ -1,5 +1,5 @@
-// One run of navectl: the settings, the connection (made when a command first needs it) and the streams. stdout is for
-// data, stderr for talk.
+// One run of navectl: the settings, the connection (made when a command first needs it) and the
+// streams. stdout is for data, stderr for talk.
 #ifndef NAVE_CLI_COMMANDS_SESSION_H_
 #define NAVE_CLI_COMMANDS_SESSION_H_
 
@@ -38,9 +38,11 @@ absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view word);
 class Session {
  public:
   // `world` must outlive it. USAGE_INVALID for bad global flags.
-  static absl::StatusOr<std::unique_ptr<Session>> Make(const GlobalFlags& flags, const World* world);
+  static absl::StatusOr<std::unique_ptr<Session>> Make(const GlobalFlags& flags,
+                                                       const World* world);
 
-  // Reads the configuration and the settings on first use. CONFIG_INVALID, NO_CONTEXT, FILE_UNREADABLE.
+  // Reads the configuration and the settings on first use. CONFIG_INVALID, NO_CONTEXT,
+  // FILE_UNREADABLE.
   absl::StatusOr<const Settings*> GetSettings();
   absl::StatusOr<std::string> Project();
   absl::StatusOr<HubClient*> Hub();
@@ -64,7 +66,9 @@ class Session {
   const Style& err_style() const { return err_style_; }
 
   // A person can be asked.
-  bool CanAsk() const { return world_->in_is_terminal && world_->err_is_terminal && !flags_.no_input; }
+  bool CanAsk() const {
+    return world_->in_is_terminal && world_->err_is_terminal && !flags_.no_input;
+  }
   // The line that the person typed, without white space around it.
   std::string Ask(absl::string_view question);
   // All of stdin.
@@ -94,11 +98,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 absl::Status WritePrivateFile(const std::string& path, absl::string_view content);
 
 // "30s", "5m", "-1". USAGE_INVALID names the flag.
-absl::StatusOr<absl::Duration> ParseSpanFlag(absl::string_view flag, absl::string_view text, absl::Duration otherwise);
+absl::StatusOr<absl::Duration> ParseSpanFlag(absl::string_view flag, absl::string_view text,
+                                             absl::Duration otherwise);
 
 // "a=b,c=d". USAGE_INVALID.
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseLabelsFlag(absl::string_view flag,
-                                                                                 const std::vector<std::string>& texts);
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseLabelsFlag(
+    absl::string_view flag, const std::vector<std::string>& texts);
 // Splits each at commas.
 std::vector<std::string> SplitList(const std::vector<std::string>& texts);
 

@@ -31,10 +31,11 @@ absl::StatusOr<ExitCode> RunCreate(Session& session, const CreateOptions& option
   }
   const v1::JoinToken& token = created.join_token();
   absl::Duration left = TimeFromProto(token.status().expire_time()) - session.Now();
-  std::string whose =
-      token.spec().cluster().empty() ? "a new cluster" : absl::StrCat("cluster ", token.spec().cluster(), " only");
-  session.Say(absl::StrCat("Token ", IdOf(token.name()), " is valid ", FormatAge(left), ", for one use, for ", whose,
-                           ". It is shown once.\n"));
+  std::string whose = token.spec().cluster().empty()
+                          ? "a new cluster"
+                          : absl::StrCat("cluster ", token.spec().cluster(), " only");
+  session.Say(absl::StrCat("Token ", IdOf(token.name()), " is valid ", FormatAge(left),
+                           ", for one use, for ", whose, ". It is shown once.\n"));
   session.Print(absl::StrCat(created.token(), "\n"));
   return ExitCode::kOk;
 }
@@ -64,8 +65,10 @@ absl::StatusOr<ExitCode> RunList(Session& session, const GetOptions& options) {
 }  // namespace
 
 void DeclareTokenFlags(ArgumentList& arguments, TokenFlags* flags) {
-  arguments.Text("--ttl", &flags->ttl, "DURATION", "how long it may be used: 1m to 168h, default 30m");
-  arguments.Text("--set", &flags->cluster_set, "SET", "cluster set of the cluster that it makes, default \"default\"");
+  arguments.Text("--ttl", &flags->ttl, "DURATION",
+                 "how long it may be used: 1m to 168h, default 30m");
+  arguments.Text("--set", &flags->cluster_set, "SET",
+                 "cluster set of the cluster that it makes, default \"default\"");
   arguments.Texts("-l,--labels", &flags->labels, "K=V", "labels of the cluster that it makes");
   arguments.Flag("--rejoin", &flags->rejoin, "replace the identity that the cluster has");
 }
@@ -92,18 +95,22 @@ absl::StatusOr<v1::CreateJoinTokenResponse> CreateToken(Session& session, const 
 void AddTokenCommands(std::vector<Command>* table) {
   table->push_back(MakeCommand<CreateOptions>(
       "token create", "Make a join token and print its text",
-      {"navectl token create --cluster edge-17 --auto-accept", "navectl token create --cluster edge-17 --rejoin",
+      {"navectl token create --cluster edge-17 --auto-accept",
+       "navectl token create --cluster edge-17 --rejoin",
        "navectl token create --ttl 2h --set eu-edge -l env=prod > token"},
       [](ArgumentList& arguments, CreateOptions* options) {
-        arguments.Text("--cluster", &options->token.cluster, "NAME", "only this cluster may join with it");
+        arguments.Text("--cluster", &options->token.cluster, "NAME",
+                       "only this cluster may join with it");
         DeclareTokenFlags(arguments, &options->token);
-        arguments.Flag("--auto-accept", &options->token.auto_accept, "the cluster need not be accepted by hand");
+        arguments.Flag("--auto-accept", &options->token.auto_accept,
+                       "the cluster need not be accepted by hand");
         DeclareOutput(arguments, &options->output);
       },
       &RunCreate));
   table->push_back(MakeCommand<GetOptions>(
       "token list", "List join tokens (never their secrets)", {"navectl token list -o wide"},
-      [](ArgumentList& arguments, GetOptions* options) { DeclareGetFlags(arguments, options); }, &RunList));
+      [](ArgumentList& arguments, GetOptions* options) { DeclareGetFlags(arguments, options); },
+      &RunList));
   table->push_back(MakeCommand<RevokeOptions>(
       "token revoke", "Make join tokens unusable", {"navectl token revoke k3vq2mzt7a"},
       [](ArgumentList& arguments, RevokeOptions* options) {

@@ -37,8 +37,9 @@ absl::StatusOr<ExitCode> RunWhy(Session& session, const WhyOptions& options) {
     return MakeError(Reason::kUsageInvalid, "one cluster or bundle must be named: why KIND/NAME");
   const Target& target = selection.targets[0];
   if (target.kind->kind != "Cluster" && target.kind->kind != "Bundle") {
-    return MakeError(Reason::kUsageInvalid,
-                     absl::StrCat("only clusters and bundles can be asked why, not a ", KindWord(*target.kind)));
+    return MakeError(
+        Reason::kUsageInvalid,
+        absl::StrCat("only clusters and bundles can be asked why, not a ", KindWord(*target.kind)));
   }
   ASSIGN_OR_RETURN(HubClient * hub, session.Hub());
   ASSIGN_OR_RETURN(v1::Diagnosis diagnosis, Diagnose(hub, target));
@@ -68,7 +69,8 @@ void AddWhyCommands(std::vector<Command>* table) {
       },
       &RunWhy));
   table->push_back(MakeCommand<WhyOptions>(
-      "cluster why", "Say why a cluster is in its state, and what to do", {"navectl cluster why edge-17"},
+      "cluster why", "Say why a cluster is in its state, and what to do",
+      {"navectl cluster why edge-17"},
       [](ArgumentList& arguments, WhyOptions* options) {
         arguments.Positional("NAME", &options->name, "of the cluster");
         DeclareOutput(arguments, &options->output);

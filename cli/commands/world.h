@@ -1,4 +1,5 @@
-// Everything outside that navectl touches but files. main() fills it with the real things, tests with others.
+// Everything outside that navectl touches but files. main() fills it with the real things, tests
+// with others.
 #ifndef NAVE_CLI_COMMANDS_WORLD_H_
 #define NAVE_CLI_COMMANDS_WORLD_H_
 

@@ -26,14 +26,15 @@ absl::Status UnknownKey(absl::string_view path, absl::string_view where, const s
   return Invalid(path, absl::StrCat(where, key), hint);
 }
 
-absl::StatusOr<std::string> Text(absl::string_view path, absl::string_view key, const Value& value) {
+absl::StatusOr<std::string> Text(absl::string_view path, absl::string_view key,
+                                 const Value& value) {
   if (!value.is_string()) return Invalid(path, key, "must be a string");
   return *value.string();
 }
 
 // The members of `contexts[i].context`.
-absl::Status ReadMember(absl::string_view path, absl::string_view where, const std::string& key, const Value& value,
-                        Context* context) {
+absl::Status ReadMember(absl::string_view path, absl::string_view where, const std::string& key,
+                        const Value& value, Context* context) {
   struct Member {
     const char* key;
     std::string Context::*text;
@@ -69,16 +70,19 @@ absl::Status ReadMember(absl::string_view path, absl::string_view where, const s
   return UnknownKey(path, where, key, known);
 }
 
-absl::StatusOr<Context> ReadContext(absl::string_view path, absl::string_view where, const Value& value) {
+absl::StatusOr<Context> ReadContext(absl::string_view path, absl::string_view where,
+                                    const Value& value) {
   if (!value.is_object()) return Invalid(path, where, "must be a mapping");
   Context context;
   for (const auto& [key, member] : *value.object()) {
     if (key == "name") {
       ASSIGN_OR_RETURN(context.name, Text(path, absl::StrCat(where, ".name"), member));
     } else if (key == "context") {
-      if (!member.is_object()) return Invalid(path, absl::StrCat(where, ".context"), "must be a mapping");
+      if (!member.is_object())
+        return Invalid(path, absl::StrCat(where, ".context"), "must be a mapping");
       for (const auto& [inner, inner_value] : *member.object()) {
-        RETURN_IF_ERROR(ReadMember(path, absl::StrCat(where, ".context."), inner, inner_value, &context));
+        RETURN_IF_ERROR(
+            ReadMember(path, absl::StrCat(where, ".context."), inner, inner_value, &context));
       }
     } else {
       return UnknownKey(path, absl::StrCat(where, "."), key, {"name", "context"});
@@ -101,7 +105,8 @@ Value WriteContext(const Context& context, bool redact) {
   put("client-certificate", context.certificate.file);
   put("client-certificate-data", absl::Base64Escape(context.certificate.data));
   put("client-key", context.key.file);
-  put("client-key-data", redact && !context.key.data.empty() ? "REDACTED" : absl::Base64Escape(context.key.data));
+  put("client-key-data",
+      redact && !context.key.data.empty() ? "REDACTED" : absl::Base64Escape(context.key.data));
   Value out;
   out["name"] = Value(context.name);
   out["context"] = std::move(inner);
@@ -126,17 +131,21 @@ std::vector<std::string> Config::Names() const {
 absl::StatusOr<Config> ParseConfig(absl::string_view path, absl::string_view text) {
   auto documents = ParseYamlStream(text, nullptr);
   if (!documents.ok()) {
-    return MakeError(Reason::kConfigInvalid, absl::StrCat(path, ": ", documents.status().message()));
+    return MakeError(Reason::kConfigInvalid,
+                     absl::StrCat(path, ": ", documents.status().message()));
   }
   Config config;
   if (documents->empty()) return config;
-  if (documents->size() > 1) return MakeError(Reason::kConfigInvalid, absl::StrCat(path, ": must be one document"));
+  if (documents->size() > 1)
+    return MakeError(Reason::kConfigInvalid, absl::StrCat(path, ": must be one document"));
   const Value& file = documents->front().value;
-  if (!file.is_object()) return MakeError(Reason::kConfigInvalid, absl::StrCat(path, ": must be a mapping"));
+  if (!file.is_object())
+    return MakeError(Reason::kConfigInvalid, absl::StrCat(path, ": must be a mapping"));
   for (const auto& [key, value] : *file.object()) {
     if (key == "apiVersion" || key == "kind") {
       absl::string_view want = key == "kind" ? "Config" : "nave.dev/v1";
-      if (value.StringOr("") != want) return Invalid(path, key, absl::StrCat("must be '", want, "'"));
+      if (value.StringOr("") != want)
+        return Invalid(path, key, absl::StrCat("must be '", want, "'"));
     } else if (key == "current-context") {
       ASSIGN_OR_RETURN(config.current_context, Text(path, key, value));
     } else if (key == "contexts") {
@@ -145,7 +154,8 @@ absl::StatusOr<Config> ParseConfig(absl::string_view path, absl::string_view tex
         std::string where = absl::StrCat("contexts[", i, "]");
         ASSIGN_OR_RETURN(Context context, ReadContext(path, where, (*value.array())[i]));
         if (config.Find(context.name) != nullptr) {
-          return Invalid(path, absl::StrCat(where, ".name"), absl::StrCat("'", context.name, "' is there twice"));
+          return Invalid(path, absl::StrCat(where, ".name"),
+                         absl::StrCat("'", context.name, "' is there twice"));
         }
         config.contexts.push_back(std::move(context));
       }
@@ -167,10 +177,12 @@ std::string FormatConfig(const Config& config, bool redact) {
   return FormatYaml(file);
 }
 
-absl::Status MergeConfig(const Config& from, absl::string_view rename, bool overwrite, Config* into) {
+absl::Status MergeConfig(const Config& from, absl::string_view rename, bool overwrite,
+                         Config* into) {
   if (!rename.empty() && from.contexts.size() != 1) {
     return MakeError(Reason::kUsageInvalid,
-                     absl::StrCat("the file has ", from.contexts.size(), " contexts: a name can be given to one only"));
+                     absl::StrCat("the file has ", from.contexts.size(),
+                                  " contexts: a name can be given to one only"));
   }
   Config merged = *into;
   for (Context context : from.contexts) {
@@ -180,9 +192,11 @@ absl::Status MergeConfig(const Config& from, absl::string_view rename, bool over
       if (candidate.name == context.name) existing = &candidate;
     }
     if (existing != nullptr && *existing != context && !overwrite) {
-      return MakeError(
-          Reason::kAlreadyExists, absl::StrCat("context \"", context.name, "\" exists and is another"),
-          {{"help", "Give it a name of its own with --name NAME, or replace the old one with --overwrite."}});
+      return MakeError(Reason::kAlreadyExists,
+                       absl::StrCat("context \"", context.name, "\" exists and is another"),
+                       {{"help",
+                         "Give it a name of its own with --name NAME, or replace the old one with "
+                         "--overwrite."}});
     }
     if (existing != nullptr) {
       *existing = context;

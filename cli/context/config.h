@@ -1,4 +1,5 @@
-// The configuration file of navectl: named contexts, each a hub and how to be known there. Pure: texts in, texts out.
+// The configuration file of navectl: named contexts, each a hub and how to be known there. Pure:
+// texts in, texts out.
 //
 //   apiVersion: nave.dev/v1
 //   kind: Config
@@ -53,15 +54,18 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
-// Empty text: no contexts. CONFIG_INVALID names `path`, the key, and the nearest key for an unknown one.
+// Empty text: no contexts. CONFIG_INVALID names `path`, the key, and the nearest key for an unknown
+// one.
 absl::StatusOr<Config> ParseConfig(absl::string_view path, absl::string_view text);
 
 // With `redact` keys are left out ("REDACTED"), for people to look at.
 std::string FormatConfig(const Config& config, bool redact = false);
 
-// `from`'s contexts added to `into`; one of a name that exists is replaced only with `overwrite`, else ALREADY_EXISTS.
-// The current context becomes that of `from`. `rename` (may be empty) names the context when `from` has just one.
-absl::Status MergeConfig(const Config& from, absl::string_view rename, bool overwrite, Config* into);
+// `from`'s contexts added to `into`; one of a name that exists is replaced only with `overwrite`,
+// else ALREADY_EXISTS. The current context becomes that of `from`. `rename` (may be empty) names
+// the context when `from` has just one.
+absl::Status MergeConfig(const Config& from, absl::string_view rename, bool overwrite,
+                         Config* into);
 
 }  // namespace nave::cli
 

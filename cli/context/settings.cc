@@ -17,7 +17,8 @@ Setting Pick(absl::string_view flag_name, const std::string& flag, absl::string_
   if (!flag.empty()) return {flag, absl::StrCat("flag ", flag_name)};
   std::string value = environment(variable);
   if (!value.empty()) return {value, absl::StrCat("environment ", variable)};
-  if (context != nullptr && !of_context.empty()) return {of_context, absl::StrCat("context ", context->name)};
+  if (context != nullptr && !of_context.empty())
+    return {of_context, absl::StrCat("context ", context->name)};
   return {std::string(otherwise), otherwise.empty() ? "" : "default"};
 }
 
@@ -31,8 +32,8 @@ std::string Relative(absl::string_view folder, const std::string& file) {
 }
 
 void PickPem(absl::string_view flag_name, const std::string& flag, absl::string_view variable,
-             const Environment& environment, const Context* context, PemSource of_context, absl::string_view folder,
-             PemSource* out, std::string* origin) {
+             const Environment& environment, const Context* context, PemSource of_context,
+             absl::string_view folder, PemSource* out, std::string* origin) {
   Setting file = Pick(flag_name, flag, variable, environment, nullptr, "", "");
   if (!file.value.empty()) {
     *out = {"", file.value};
@@ -60,10 +61,12 @@ Setting ConfigPath(const ConnectionFlags& flags, const Environment& environment)
   return {absl::StrCat(base, "/navectl/config.yaml"), "default"};
 }
 
-absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags, const Environment& environment,
-                                         const Config& config, absl::string_view config_path) {
+absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags,
+                                         const Environment& environment, const Config& config,
+                                         absl::string_view config_path) {
   Settings settings;
-  settings.context = Pick("--context", flags.context, "NAVECTL_CONTEXT", environment, nullptr, "", "");
+  settings.context =
+      Pick("--context", flags.context, "NAVECTL_CONTEXT", environment, nullptr, "", "");
   if (settings.context.value.empty() && !config.current_context.empty()) {
     settings.context = {config.current_context, "current-context"};
   }
@@ -73,40 +76,44 @@ absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags, const Env
     if (context == nullptr) {
       std::string nearest = NearestWord(settings.context.value, config.Names());
       std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?");
-      return MakeError(Reason::kNoContext, absl::StrCat("context \"", settings.context.value, "\" (",
-                                                        settings.context.origin, ") is not in ", config_path, hint));
+      return MakeError(Reason::kNoContext,
+                       absl::StrCat("context \"", settings.context.value, "\" (",
+                                    settings.context.origin, ") is not in ", config_path, hint));
     }
   }
   static const Context kNone;
   const Context& from = context == nullptr ? kNone : *context;
   std::string folder = FolderOf(config_path);
   settings.hub = Pick("--hub", flags.hub, "NAVECTL_HUB", environment, context, from.hub, "");
-  settings.project =
-      Pick("--project", flags.project, "NAVECTL_PROJECT", environment, context, from.project, kDefaultProject);
-  settings.token_file = Pick("--token-file", flags.token_file, "NAVECTL_TOKEN_FILE", environment, context,
-                             Relative(folder, from.token_file), "");
-  PickPem("--ca-file", flags.ca_file, "NAVECTL_CA_FILE", environment, context, from.authority, folder,
-          &settings.authority, &settings.authority_origin);
-  PickPem("--cert-file", flags.cert_file, "NAVECTL_CERT_FILE", environment, context, from.certificate, folder,
-          &settings.certificate, &settings.certificate_origin);
-  PickPem("--key-file", flags.key_file, "NAVECTL_KEY_FILE", environment, context, from.key, folder, &settings.key,
-          &settings.key_origin);
+  settings.project = Pick("--project", flags.project, "NAVECTL_PROJECT", environment, context,
+                          from.project, kDefaultProject);
+  settings.token_file = Pick("--token-file", flags.token_file, "NAVECTL_TOKEN_FILE", environment,
+                             context, Relative(folder, from.token_file), "");
+  PickPem("--ca-file", flags.ca_file, "NAVECTL_CA_FILE", environment, context, from.authority,
+          folder, &settings.authority, &settings.authority_origin);
+  PickPem("--cert-file", flags.cert_file, "NAVECTL_CERT_FILE", environment, context,
+          from.certificate, folder, &settings.certificate, &settings.certificate_origin);
+  PickPem("--key-file", flags.key_file, "NAVECTL_KEY_FILE", environment, context, from.key, folder,
+          &settings.key, &settings.key_origin);
   return settings;
 }
 
 absl::Status CheckConnectable(const Settings& settings, absl::string_view config_path) {
   if (settings.hub.value.empty()) {
     return MakeError(Reason::kNoContext,
-                     absl::StrCat("no hub is named: no flag --hub, no NAVECTL_HUB, no context in ", config_path));
+                     absl::StrCat("no hub is named: no flag --hub, no NAVECTL_HUB, no context in ",
+                                  config_path));
   }
   if (settings.authority.empty()) {
-    return MakeError(Reason::kNoContext,
-                     absl::StrCat("there is no CA certificate to know hub ", settings.hub.value, " by"),
-                     {{"help", "Give it with --ca-file FILE, or certificate-authority in the context."}});
+    return MakeError(
+        Reason::kNoContext,
+        absl::StrCat("there is no CA certificate to know hub ", settings.hub.value, " by"),
+        {{"help", "Give it with --ca-file FILE, or certificate-authority in the context."}});
   }
   if (settings.certificate.empty() != settings.key.empty()) {
-    return MakeError(Reason::kNoContext, settings.key.empty() ? "there is a client certificate but no key"
-                                                              : "there is a client key but no certificate");
+    return MakeError(Reason::kNoContext, settings.key.empty()
+                                             ? "there is a client certificate but no key"
+                                             : "there is a client key but no certificate");
   }
   return absl::OkStatus();
 }

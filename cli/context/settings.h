@@ -1,4 +1,5 @@
-// Which hub, as whom and in which project: from flags, environment and context, in this order. Pure.
+// Which hub, as whom and in which project: from flags, environment and context, in this order.
+// Pure.
 #ifndef NAVE_CLI_CONTEXT_SETTINGS_H_
 #define NAVE_CLI_CONTEXT_SETTINGS_H_
 
@@ -28,7 +29,8 @@ struct ConnectionFlags {
   std::string token_file;
 };
 
-// A value and where it came from: "flag --hub", "environment NAVECTL_HUB", "context nave", "default".
+// A value and where it came from: "flag --hub", "environment NAVECTL_HUB", "context nave",
+// "default".
 struct Setting {
   std::string value;
   std::string origin;
@@ -55,8 +57,9 @@ struct Settings {
 Setting ConfigPath(const ConnectionFlags& flags, const Environment& environment);
 
 // NO_CONTEXT when the context that is asked for does not exist (the nearest is named).
-absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags, const Environment& environment,
-                                         const Config& config, absl::string_view config_path);
+absl::StatusOr<Settings> ResolveSettings(const ConnectionFlags& flags,
+                                         const Environment& environment, const Config& config,
+                                         absl::string_view config_path);
 
 // What a connection needs: NO_CONTEXT when there is no hub, or no CA to know it by.
 absl::Status CheckConnectable(const Settings& settings, absl::string_view config_path);

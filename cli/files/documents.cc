@@ -32,7 +32,8 @@ bool IsOurs(const Value& value) {
   return ParseApiVersion(version).group == std::string(kGroup);
 }
 
-// Lists are taken apart when they hold resources of ours: a list of Kubernetes objects is the manifest parser's.
+// Lists are taken apart when they hold resources of ours: a list of Kubernetes objects is the
+// manifest parser's.
 void AddDocument(Value value, const std::string& origin, std::vector<Document>* out) {
   const Value* items = value.Find("items");
   bool list = value.StringAt("kind") == "List" && items != nullptr && items->is_array();
@@ -47,17 +48,21 @@ void AddDocument(Value value, const std::string& origin, std::vector<Document>* 
   out->push_back({std::move(value), origin, ours});
 }
 
-absl::StatusOr<std::vector<Document>> SplitFile(const InputFile& file, std::vector<std::string>* warnings) {
+absl::StatusOr<std::vector<Document>> SplitFile(const InputFile& file,
+                                                std::vector<std::string>* warnings) {
   std::vector<std::string> found;
   auto documents = ParseYamlStream(file.content, &found);
   if (!documents.ok()) return Prepend(documents.status(), file.path);
-  for (const std::string& warning : found) warnings->push_back(absl::StrCat(file.path, ": ", warning));
+  for (const std::string& warning : found)
+    warnings->push_back(absl::StrCat(file.path, ": ", warning));
   std::vector<Document> out;
   for (size_t i = 0; i < documents->size(); ++i) {
     YamlDocument& document = (*documents)[i];
-    std::string origin = absl::StrCat(file.path, " document ", i + 1, " (line ", document.line, ")");
+    std::string origin =
+        absl::StrCat(file.path, " document ", i + 1, " (line ", document.line, ")");
     if (!document.value.is_object()) {
-      return MakeError(Reason::kManifestInvalid, absl::StrCat(origin, ": must be a mapping with apiVersion and kind"));
+      return MakeError(Reason::kManifestInvalid,
+                       absl::StrCat(origin, ": must be a mapping with apiVersion and kind"));
     }
     AddDocument(std::move(document.value), origin, &out);
   }
@@ -86,10 +91,12 @@ absl::Status ReadManifests(const std::string& folder, v1::Bundle* bundle) {
       continue;
     }
     std::string path = Join(folder, manifest.path());
-    ASSIGN_OR_RETURN(std::vector<InputFile> files, ReadInputs({path}, true, [] { return std::string(); }));
+    ASSIGN_OR_RETURN(std::vector<InputFile> files,
+                     ReadInputs({path}, true, [] { return std::string(); }));
     for (InputFile& file : files) {
       v1::Manifest* read = manifests.Add();
-      // The path as the bundle's file says it, so that it does not change with the folder that one calls from.
+      // The path as the bundle's file says it, so that it does not change with the folder that one
+      // calls from.
       bool below = !folder.empty() && absl::StartsWith(file.path, folder + "/");
       read->set_path(below ? file.path.substr(folder.size() + 1) : file.path);
       read->set_content(std::move(file.content));
@@ -107,19 +114,21 @@ absl::Status CheckBundle(const v1::Bundle& bundle, std::vector<std::string>* war
     files.push_back({manifest.path(), manifest.content()});
   }
   ListingOptions options;
-  if (!bundle.spec().default_namespace().empty()) options.default_namespace = bundle.spec().default_namespace();
+  if (!bundle.spec().default_namespace().empty())
+    options.default_namespace = bundle.spec().default_namespace();
   bool create = !bundle.spec().has_create_namespace() || bundle.spec().create_namespace();
   return RenderBundle(files, options, create, bundle.spec().allow_empty(), warnings).status();
 }
 
-absl::Status AddResource(const Document& document, const InputFile& file, absl::string_view default_project,
-                         Documents* out) {
+absl::Status AddResource(const Document& document, const InputFile& file,
+                         absl::string_view default_project, Documents* out) {
   auto message = FromFile(document.value, default_project);
   if (!message.ok()) return Prepend(message.status(), document.origin);
   FileResource resource{KindOf(**message), *std::move(message), document.origin};
   if (!resource.kind->writable) {
-    return MakeError(Reason::kInvalidField, absl::StrCat(document.origin, ": a ", resource.kind->kind,
-                                                         " is made by the hub, it cannot be applied"));
+    return MakeError(Reason::kInvalidField,
+                     absl::StrCat(document.origin, ": a ", resource.kind->kind,
+                                  " is made by the hub, it cannot be applied"));
   }
   // Made and checked here, so that the name in an error is not the first thing that the hub sees.
   auto target = ParseTarget(NameOf(*resource.message), default_project);
@@ -130,7 +139,9 @@ absl::Status AddResource(const Document& document, const InputFile& file, absl::
     auto* bundle = static_cast<v1::Bundle*>(resource.message.get());
     absl::Status status = ReadManifests(file.folder, bundle);
     if (status.ok()) status = CheckBundle(*bundle, &out->warnings);
-    if (!status.ok()) return Prepend(status, absl::StrCat(document.origin, ": bundle \"", IdOf(bundle->name()), "\""));
+    if (!status.ok())
+      return Prepend(status,
+                     absl::StrCat(document.origin, ": bundle \"", IdOf(bundle->name()), "\""));
   }
   out->resources.push_back(std::move(resource));
   return absl::OkStatus();
@@ -138,33 +149,40 @@ absl::Status AddResource(const Document& document, const InputFile& file, absl::
 
 }  // namespace
 
-absl::StatusOr<Documents> ReadDocuments(const std::vector<InputFile>& files, absl::string_view default_project) {
+absl::StatusOr<Documents> ReadDocuments(const std::vector<InputFile>& files,
+                                        absl::string_view default_project) {
   Documents out;
   for (const InputFile& file : files) {
     ASSIGN_OR_RETURN(std::vector<Document> documents, SplitFile(file, &out.warnings));
     if (documents.empty()) continue;
-    bool ours = std::any_of(documents.begin(), documents.end(), [](const Document& d) { return d.ours; });
+    bool ours =
+        std::any_of(documents.begin(), documents.end(), [](const Document& d) { return d.ours; });
     if (!ours) {
       out.plain.push_back(file);
       continue;
     }
     for (const Document& document : documents) {
       if (!document.ours) {
-        return MakeError(
-            Reason::kManifestInvalid,
-            absl::StrCat(document.origin, ": `apiVersion`: must be '", kApiVersion,
-                         "' as in the rest of the file, got '", document.value.StringAt("apiVersion"), "'"),
-            {{"help", "Put Kubernetes objects into spec.manifests of a Bundle, or into a file of their own."}});
+        return MakeError(Reason::kManifestInvalid,
+                         absl::StrCat(document.origin, ": `apiVersion`: must be '", kApiVersion,
+                                      "' as in the rest of the file, got '",
+                                      document.value.StringAt("apiVersion"), "'"),
+                         {{"help",
+                           "Put Kubernetes objects into spec.manifests of a Bundle, or into a file "
+                           "of their own."}});
       }
       RETURN_IF_ERROR(AddResource(document, file, default_project, &out));
     }
   }
   std::stable_sort(out.resources.begin(), out.resources.end(),
-                   [](const FileResource& a, const FileResource& b) { return OrderOf(*a.kind) < OrderOf(*b.kind); });
+                   [](const FileResource& a, const FileResource& b) {
+                     return OrderOf(*a.kind) < OrderOf(*b.kind);
+                   });
   return out;
 }
 
-absl::Status FillBundle(const std::vector<InputFile>& files, v1::Bundle* bundle, std::vector<std::string>* warnings) {
+absl::Status FillBundle(const std::vector<InputFile>& files, v1::Bundle* bundle,
+                        std::vector<std::string>* warnings) {
   for (const InputFile& file : files) {
     v1::Manifest* manifest = bundle->mutable_spec()->add_manifests();
     manifest->set_path(file.path == "stdin" ? "stdin.yaml" : file.path);

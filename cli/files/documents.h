@@ -1,5 +1,6 @@
-// What files say: resources of nave.dev/v1, and plain Kubernetes manifests that can make up a bundle. Everything is
-// read and checked before anything is sent, with errors that name file, document and line.
+// What files say: resources of nave.dev/v1, and plain Kubernetes manifests that can make up a
+// bundle. Everything is read and checked before anything is sent, with errors that name file,
+// document and line.
 #ifndef NAVE_CLI_FILES_DOCUMENTS_H_
 #define NAVE_CLI_FILES_DOCUMENTS_H_
 
@@ -32,14 +33,16 @@ struct Documents {
   std::vector<std::string> warnings;
 };
 
-// A file's `kind: List` is taken apart. A file must be of one sort. Bundles: a manifest with neither content nor digest
-// is read from its path, relative to the file's folder (a folder stands for its files); then all is checked as the hub
-// will check it. MANIFEST_INVALID, DUPLICATE_KEY, INVALID_FIELD, UNKNOWN_FIELD, NOT_SUPPORTED_YET, FILE_UNREADABLE and
-// so on.
-absl::StatusOr<Documents> ReadDocuments(const std::vector<InputFile>& files, absl::string_view default_project);
+// A file's `kind: List` is taken apart. A file must be of one sort. Bundles: a manifest with
+// neither content nor digest is read from its path, relative to the file's folder (a folder stands
+// for its files); then all is checked as the hub will check it. MANIFEST_INVALID, DUPLICATE_KEY,
+// INVALID_FIELD, UNKNOWN_FIELD, NOT_SUPPORTED_YET, FILE_UNREADABLE and so on.
+absl::StatusOr<Documents> ReadDocuments(const std::vector<InputFile>& files,
+                                        absl::string_view default_project);
 
 // Makes `files` the manifests of `bundle` and checks them.
-absl::Status FillBundle(const std::vector<InputFile>& files, v1::Bundle* bundle, std::vector<std::string>* warnings);
+absl::Status FillBundle(const std::vector<InputFile>& files, v1::Bundle* bundle,
+                        std::vector<std::string>* warnings);
 
 }  // namespace nave::cli
 

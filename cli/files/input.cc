@@ -25,7 +25,8 @@ absl::Status Unreadable(absl::string_view path, absl::string_view why) {
 bool IsManifestName(const fs::path& path) {
   std::string name = path.filename().string();
   std::string extension = path.extension().string();
-  return !absl::StartsWith(name, ".") && (extension == ".yaml" || extension == ".yml" || extension == ".json");
+  return !absl::StartsWith(name, ".") &&
+         (extension == ".yaml" || extension == ".yml" || extension == ".json");
 }
 
 absl::Status AddFolder(const fs::path& folder, bool recursive, std::vector<std::string>* out) {
@@ -82,7 +83,8 @@ absl::Status AddPath(const std::string& path, bool recursive, std::vector<std::s
 
 }  // namespace
 
-absl::StatusOr<std::vector<InputFile>> ReadInputs(const std::vector<std::string>& paths, bool recursive,
+absl::StatusOr<std::vector<InputFile>> ReadInputs(const std::vector<std::string>& paths,
+                                                  bool recursive,
                                                   const std::function<std::string()>& read_stdin) {
   std::vector<std::string> names;
   for (const std::string& path : paths) {

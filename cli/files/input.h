@@ -19,10 +19,12 @@ struct InputFile {
   std::string content;
 };
 
-// A folder gives its *.yaml, *.yml and *.json files by name, with `recursive` those of its sub-folders too; hidden ones
-// are left out. A path that does not exist and has *, ? or [ is a pattern. Each file once. FILE_UNREADABLE: also for a
-// folder or a pattern without a file. `read_stdin` is called at most once.
-absl::StatusOr<std::vector<InputFile>> ReadInputs(const std::vector<std::string>& paths, bool recursive,
+// A folder gives its *.yaml, *.yml and *.json files by name, with `recursive` those of its
+// sub-folders too; hidden ones are left out. A path that does not exist and has *, ? or [ is a
+// pattern. Each file once. FILE_UNREADABLE: also for a folder or a pattern without a file.
+// `read_stdin` is called at most once.
+absl::StatusOr<std::vector<InputFile>> ReadInputs(const std::vector<std::string>& paths,
+                                                  bool recursive,
                                                   const std::function<std::string()>& read_stdin);
 
 }  // namespace nave::cli

@@ -60,20 +60,29 @@ std::string CodeWord(absl::StatusCode code) { return absl::StatusCodeToString(co
 
 ExitCode ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {
-    case absl::StatusCode::kOk: return ExitCode::kOk;
-    case absl::StatusCode::kInvalidArgument: return ExitCode::kUsage;
+    case absl::StatusCode::kOk:
+      return ExitCode::kOk;
+    case absl::StatusCode::kInvalidArgument:
+      return ExitCode::kUsage;
     case absl::StatusCode::kUnauthenticated:
-    case absl::StatusCode::kPermissionDenied: return ExitCode::kDenied;
-    case absl::StatusCode::kNotFound: return ExitCode::kNotFound;
+    case absl::StatusCode::kPermissionDenied:
+      return ExitCode::kDenied;
+    case absl::StatusCode::kNotFound:
+      return ExitCode::kNotFound;
     case absl::StatusCode::kAborted:
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kResourceExhausted: return ExitCode::kConflict;
-    case absl::StatusCode::kUnavailable: return ExitCode::kUnreachable;
-    case absl::StatusCode::kDeadlineExceeded: return ExitCode::kTimeout;
-    case absl::StatusCode::kCancelled: return ExitCode::kInterrupted;
-    default: return ExitCode::kInternal;
+    case absl::StatusCode::kResourceExhausted:
+      return ExitCode::kConflict;
+    case absl::StatusCode::kUnavailable:
+      return ExitCode::kUnreachable;
+    case absl::StatusCode::kDeadlineExceeded:
+      return ExitCode::kTimeout;
+    case absl::StatusCode::kCancelled:
+      return ExitCode::kInterrupted;
+    default:
+      return ExitCode::kInternal;
   }
 }
 
@@ -81,7 +90,8 @@ std::string FormatError(const absl::Status& status, const Style& style) {
   ErrorParts parts = PartsOf(status);
   std::string message = PrintableText(status.message());
   if (message.empty()) message = "the call failed";
-  std::string text = absl::StrCat(style.Paint(Tone::kBad, "Error:"), " ", message, " (", parts.reason, ")\n");
+  std::string text =
+      absl::StrCat(style.Paint(Tone::kBad, "Error:"), " ", message, " (", parts.reason, ")\n");
   if (!parts.why.empty()) absl::StrAppend(&text, "  ", parts.why, "\n");
   // The first field is in the message.
   for (size_t i = 1; i < parts.fields.size(); ++i) {
@@ -115,9 +125,9 @@ Value ErrorToValue(const absl::Status& status) {
 }
 
 std::string ExplainReason(const ReasonInfo& info) {
-  std::string text =
-      absl::StrCat(info.upper, " (", info.camel, " in conditions and status)\n\n  What it means:  ", info.summary,
-                   "\n  What to do:     ", info.next, "\n");
+  std::string text = absl::StrCat(info.upper, " (", info.camel,
+                                  " in conditions and status)\n\n  What it means:  ", info.summary,
+                                  "\n  What to do:     ", info.next, "\n");
   if (info.code == absl::StatusCode::kOk) {
     return text + "  It is no error: states and conditions use it.\n";
   }

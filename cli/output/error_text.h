@@ -14,9 +14,9 @@ namespace nave::cli {
 
 //   Error: cluster "edge-17" does not exist (NOT_FOUND)
 //     There is no record of that name.
-//     - `spec.role`: must be one of viewer, editor, admin         (further fields, when there are several)
-//     Next:  navectl get clusters
-//     Docs:  navectl explain-error NOT_FOUND     request-id 4f0c…
+//     - `spec.role`: must be one of viewer, editor, admin         (further fields, when there are
+//     several) Next:  navectl get clusters Docs:  navectl explain-error NOT_FOUND     request-id
+//     4f0c…
 // Ends with a line feed. The reason's own next step is shown when the error brings none.
 std::string FormatError(const absl::Status& status, const Style& style);
 

@@ -25,12 +25,23 @@ Style Style::Decide(const StyleInput& input) {
 std::string Style::Paint(Tone tone, absl::string_view text) const {
   absl::string_view code;
   switch (tone) {
-    case Tone::kPlain: break;
-    case Tone::kGood: code = "32"; break;
-    case Tone::kBusy: code = "33"; break;
-    case Tone::kBad: code = "31"; break;
-    case Tone::kFaint: code = "2"; break;
-    case Tone::kStrong: code = "1"; break;
+    case Tone::kPlain:
+      break;
+    case Tone::kGood:
+      code = "32";
+      break;
+    case Tone::kBusy:
+      code = "33";
+      break;
+    case Tone::kBad:
+      code = "31";
+      break;
+    case Tone::kFaint:
+      code = "2";
+      break;
+    case Tone::kStrong:
+      code = "1";
+      break;
   }
   if (!color_ || code.empty() || text.empty()) return std::string(text);
   return absl::StrCat("\x1b[", code, "m", text, "\x1b[0m");
@@ -38,10 +49,14 @@ std::string Style::Paint(Tone tone, absl::string_view text) const {
 
 absl::string_view Style::Mark(Tone tone) const {
   switch (tone) {
-    case Tone::kGood: return unicode_ ? "✔" : "+";
-    case Tone::kBusy: return unicode_ ? "‼" : "!";
-    case Tone::kBad: return unicode_ ? "✗" : "x";
-    default: return unicode_ ? "·" : "-";
+    case Tone::kGood:
+      return unicode_ ? "✔" : "+";
+    case Tone::kBusy:
+      return unicode_ ? "‼" : "!";
+    case Tone::kBad:
+      return unicode_ ? "✗" : "x";
+    default:
+      return unicode_ ? "·" : "-";
   }
 }
 

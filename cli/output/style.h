@@ -1,4 +1,5 @@
-// Colour and glyphs, decided per stream. Pure. A tone never says anything that a word or a glyph does not say too.
+// Colour and glyphs, decided per stream. Pure. A tone never says anything that a word or a glyph
+// does not say too.
 #ifndef NAVE_CLI_OUTPUT_STYLE_H_
 #define NAVE_CLI_OUTPUT_STYLE_H_
 
@@ -28,8 +29,8 @@ class Style {
   // Plain ASCII.
   Style() = default;
   Style(bool color, bool unicode) : color_(color), unicode_(unicode) {}
-  // Colour: --color, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal other than "dumb". Unicode: a UTF-8
-  // locale without --ascii.
+  // Colour: --color, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal other than
+  // "dumb". Unicode: a UTF-8 locale without --ascii.
   static Style Decide(const StyleInput& input);
 
   std::string Paint(Tone tone, absl::string_view text) const;

@@ -24,7 +24,8 @@ std::vector<size_t> Table::Widths(bool with_headers) const {
     for (size_t i = 0; i < headers_.size(); ++i) widen(i, TextWidth(headers_[i]));
   }
   for (const Row& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) widen(i, TextWidth(ShownText(row[i], !headers_.empty())));
+    for (size_t i = 0; i < row.size(); ++i)
+      widen(i, TextWidth(ShownText(row[i], !headers_.empty())));
   }
   return widths;
 }

@@ -28,11 +28,13 @@ class Table {
   // No headers: a table of columns without a first line.
   explicit Table(std::vector<std::string> headers) : headers_(std::move(headers)) {}
 
-  // Empty cells are shown as "-" when there are headers, so that every line has the same number of words.
+  // Empty cells are shown as "-" when there are headers, so that every line has the same number of
+  // words.
   void Add(Row row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
 
-  // Each line begins with `indent` spaces and ends without trailing ones. `with_headers` false leaves the first out.
+  // Each line begins with `indent` spaces and ends without trailing ones. `with_headers` false
+  // leaves the first out.
   std::string Format(const Style& style, bool with_headers = true, size_t indent = 0) const;
 
   // Rows that arrive later line up with this table: fixes the columns at their present width.
@@ -40,7 +42,8 @@ class Table {
 
  private:
   std::vector<size_t> Widths(bool with_headers) const;
-  std::string FormatRow(const Row& row, const std::vector<size_t>& widths, const Style& style, size_t indent) const;
+  std::string FormatRow(const Row& row, const std::vector<size_t>& widths, const Style& style,
+                        size_t indent) const;
 
   std::vector<std::string> headers_;
   std::vector<Row> rows_;

@@ -9,7 +9,8 @@
 namespace nave::cli {
 namespace {
 
-std::string TwoUnits(int64_t big, absl::string_view big_unit, int64_t small, absl::string_view small_unit) {
+std::string TwoUnits(int64_t big, absl::string_view big_unit, int64_t small,
+                     absl::string_view small_unit) {
   return small == 0 ? absl::StrCat(big, big_unit) : absl::StrCat(big, big_unit, small, small_unit);
 }
 
@@ -48,7 +49,8 @@ std::string FormatBytes(uint64_t bytes) {
   }
   // At most one decimal, and none where it says nothing.
   std::string digits = absl::StrFormat("%.*f", amount < 10 && unit > 0 ? 1 : 0, amount);
-  if (digits.size() > 2 && digits.substr(digits.size() - 2) == ".0") digits.resize(digits.size() - 2);
+  if (digits.size() > 2 && digits.substr(digits.size() - 2) == ".0")
+    digits.resize(digits.size() - 2);
   return absl::StrCat(digits, kUnits[unit]);
 }
 
@@ -82,8 +84,9 @@ std::string PrintableText(absl::string_view text) {
 }
 
 size_t TextWidth(absl::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 bool ParseTimeSpan(absl::string_view text, absl::Duration* out) {
@@ -92,7 +95,8 @@ bool ParseTimeSpan(absl::string_view text, absl::Duration* out) {
     *out = absl::Seconds(seconds);
     return true;
   }
-  return absl::ParseDuration(text, out) && *out != absl::InfiniteDuration() && *out != -absl::InfiniteDuration();
+  return absl::ParseDuration(text, out) && *out != absl::InfiniteDuration() &&
+         *out != -absl::InfiniteDuration();
 }
 
 }  // namespace nave::cli

@@ -10,7 +10,8 @@
 
 namespace nave::cli {
 
-// A span in at most two units, as kubectl shows ages: 5s, 4m12s, 23m, 3h5m, 12h, 3d4h, 210d, 2y. Negative counts as 0.
+// A span in at most two units, as kubectl shows ages: 5s, 4m12s, 23m, 3h5m, 12h, 3d4h, 210d, 2y.
+// Negative counts as 0.
 std::string FormatAge(absl::Duration age);
 // Of a moment; "-" for InfinitePast.
 std::string FormatAgeOf(absl::Time time, absl::Time now);

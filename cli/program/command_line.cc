@@ -33,7 +33,8 @@ class Declarer : public ArgumentList {
     app_->add_option(names, *out, help)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     Note(names, value, help);
   }
-  void Texts(const char* names, std::vector<std::string>* out, const char* value, const char* help) override {
+  void Texts(const char* names, std::vector<std::string>* out, const char* value,
+             const char* help) override {
     // One value for each time that the flag is given, so that names after it stay names.
     app_->add_option(names, *out, help)
         ->allow_extra_args(false)
@@ -45,7 +46,8 @@ class Declarer : public ArgumentList {
     app_->add_option(Plain(name), *out, help)->required(required);
     help_->positionals.push_back({name, help, required, false});
   }
-  void Positionals(const char* name, std::vector<std::string>* out, const char* help, bool required) override {
+  void Positionals(const char* name, std::vector<std::string>* out, const char* help,
+                   bool required) override {
     app_->add_option(Plain(name), *out, help)->required(required);
     help_->positionals.push_back({name, help, required, true});
   }
@@ -59,7 +61,9 @@ class Declarer : public ArgumentList {
     }
     return plain;
   }
-  void Note(const char* names, const char* value, const char* help) { help_->flags.push_back({names, value, help}); }
+  void Note(const char* names, const char* value, const char* help) {
+    help_->flags.push_back({names, value, help});
+  }
 
   CLI::App* app_;
   ArgumentHelp* help_;
@@ -67,15 +71,21 @@ class Declarer : public ArgumentList {
 
 void DeclareGlobal(ArgumentList& arguments, GlobalFlags* flags) {
   ConnectionFlags& connection = flags->connection;
-  arguments.Text("--context", &connection.context, "NAME", "context of the configuration ($NAVECTL_CONTEXT)");
+  arguments.Text("--context", &connection.context, "NAME",
+                 "context of the configuration ($NAVECTL_CONTEXT)");
   arguments.Text("--config", &connection.config, "FILE", "configuration ($NAVECTL_CONFIG)");
   arguments.Text("--hub", &connection.hub, "HOST:PORT", "address of the hub's API ($NAVECTL_HUB)");
-  arguments.Text("-p,--project", &connection.project, "NAME", "project of bundles ($NAVECTL_PROJECT)");
-  arguments.Text("--ca-file", &connection.ca_file, "FILE", "CA to know the hub by ($NAVECTL_CA_FILE)");
-  arguments.Text("--cert-file", &connection.cert_file, "FILE", "client certificate ($NAVECTL_CERT_FILE)");
+  arguments.Text("-p,--project", &connection.project, "NAME",
+                 "project of bundles ($NAVECTL_PROJECT)");
+  arguments.Text("--ca-file", &connection.ca_file, "FILE",
+                 "CA to know the hub by ($NAVECTL_CA_FILE)");
+  arguments.Text("--cert-file", &connection.cert_file, "FILE",
+                 "client certificate ($NAVECTL_CERT_FILE)");
   arguments.Text("--key-file", &connection.key_file, "FILE", "its key ($NAVECTL_KEY_FILE)");
-  arguments.Text("--token-file", &connection.token_file, "FILE", "bearer token, - for stdin ($NAVECTL_TOKEN_FILE)");
-  arguments.Text("--request-timeout", &flags->request_timeout, "DURATION", "of one call, default 30s");
+  arguments.Text("--token-file", &connection.token_file, "FILE",
+                 "bearer token, - for stdin ($NAVECTL_TOKEN_FILE)");
+  arguments.Text("--request-timeout", &flags->request_timeout, "DURATION",
+                 "of one call, default 30s");
   arguments.Text("--color", &flags->color, "auto|always|never", "colour of output");
   arguments.Flag("--ascii", &flags->ascii, "no characters beyond ASCII");
   arguments.Flag("-q,--quiet", &flags->quiet, "no talk on stderr");
@@ -102,7 +112,9 @@ bool TakesValue(const std::string& word) {
 
 bool IsHelp(const std::string& word) { return word == "-h" || word == "--help"; }
 
-std::vector<std::string> PathOf(const Command& command) { return absl::StrSplit(command.path, ' '); }
+std::vector<std::string> PathOf(const Command& command) {
+  return absl::StrSplit(command.path, ' ');
+}
 
 // The words of the command line that name a command, and the rest.
 struct Split {
@@ -127,7 +139,8 @@ Split SplitLine(const std::vector<Command>& table, const std::vector<std::string
     if (word == "--") break;
     if (absl::StartsWith(word, "-")) {
       split.rest.push_back(word);
-      if (open && TakesValue(word) && i + 1 < arguments.size()) split.rest.push_back(arguments[++i]);
+      if (open && TakesValue(word) && i + 1 < arguments.size())
+        split.rest.push_back(arguments[++i]);
       continue;
     }
     if (open) {
@@ -141,12 +154,14 @@ Split SplitLine(const std::vector<Command>& table, const std::vector<std::string
     }
     split.rest.push_back(word);
   }
-  split.rest.insert(split.rest.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+  split.rest.insert(split.rest.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i),
+                    arguments.end());
   return split;
 }
 
 // The words that could follow `path`.
-std::vector<std::string> NextWords(const std::vector<Command>& table, const std::vector<std::string>& path) {
+std::vector<std::string> NextWords(const std::vector<Command>& table,
+                                   const std::vector<std::string>& path) {
   std::vector<std::string> words;
   for (const Command& command : table) {
     std::vector<std::string> full = PathOf(command);
@@ -167,28 +182,33 @@ absl::Status UnknownCommand(const std::vector<Command>& table, const Split& spli
   }
   std::string help = absl::StrCat("navectl ", group, "--help");
   if (word == split.rest.end()) {
-    return Usage(absl::StrCat("a command must be given: navectl ", group, absl::StrJoin(words, "|")), {{"help", help}});
+    return Usage(
+        absl::StrCat("a command must be given: navectl ", group, absl::StrJoin(words, "|")),
+        {{"help", help}});
   }
   std::string nearest = NearestWord(*word, words);
   if (nearest.empty()) {
     // "navectl accept edge-17": the verb stands elsewhere in the tree.
     for (const Command& command : table) {
       if (PathOf(command).back() == *word && nearest.empty()) {
-        return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", command.path, "'?"),
+        return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '",
+                                  command.path, "'?"),
                      {{"help", help}});
       }
     }
     return Usage(absl::StrCat("there is no command '", group, *word, "'"), {{"help", help}});
   }
-  return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", group, nearest, "'?"),
+  return Usage(absl::StrCat("there is no command '", group, *word, "'; did you mean '", group,
+                            nearest, "'?"),
                {{"help", help}});
 }
 
-absl::Status UnknownArgument(const std::string& word, const Command& command, const ArgumentHelp& own,
-                             const ArgumentHelp& global) {
+absl::Status UnknownArgument(const std::string& word, const Command& command,
+                             const ArgumentHelp& own, const ArgumentHelp& global) {
   std::string help = absl::StrCat("navectl ", command.path, " --help");
   if (!absl::StartsWith(word, "-")) {
-    return Usage(absl::StrCat("'", word, "' is one argument too many for '", command.path, "'"), {{"help", help}});
+    return Usage(absl::StrCat("'", word, "' is one argument too many for '", command.path, "'"),
+                 {{"help", help}});
   }
   std::string flag = word.substr(0, word.find('='));
   std::vector<std::string> known;
@@ -201,25 +221,29 @@ absl::Status UnknownArgument(const std::string& word, const Command& command, co
   }
   std::string nearest = NearestWord(flag, known);
   std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");
-  return Usage(absl::StrCat("'", command.path, "' has no flag '", flag, "'", hint), {{"help", help}});
+  return Usage(absl::StrCat("'", command.path, "' has no flag '", flag, "'", hint),
+               {{"help", help}});
 }
 
-// What CLI11 does not take as people mean it: "--timeout -1" has a value, "--selector=" has none, "-o=json" is "-o
-// json".
-std::vector<std::string> JoinValues(const std::vector<std::string>& words, const ArgumentHelp& own) {
+// What CLI11 does not take as people mean it: "--timeout -1" has a value, "--selector=" has none,
+// "-o=json" is "-o json".
+std::vector<std::string> JoinValues(const std::vector<std::string>& words,
+                                    const ArgumentHelp& own) {
   std::vector<std::string> joined;
   for (size_t i = 0; i < words.size(); ++i) {
     bool takes = false;
     for (const FlagHelp& flag : own.flags) {
       std::vector<std::string> names = absl::StrSplit(flag.names, ',');
-      takes = takes || (!flag.value.empty() && std::find(names.begin(), names.end(), words[i]) != names.end() &&
+      takes = takes || (!flag.value.empty() &&
+                        std::find(names.begin(), names.end(), words[i]) != names.end() &&
                         absl::StartsWith(words[i], "--"));
     }
     bool value = i + 1 < words.size() && words[i + 1].size() > 1 && words[i + 1][0] == '-' &&
                  std::isdigit(static_cast<unsigned char>(words[i + 1][1])) != 0;
     size_t equals = words[i].find('=');
     if (absl::StartsWith(words[i], "--") && equals + 1 == words[i].size()) continue;
-    if (equals == 2 && words[i][0] == '-' && std::isalpha(static_cast<unsigned char>(words[i][1])) != 0) {
+    if (equals == 2 && words[i][0] == '-' &&
+        std::isalpha(static_cast<unsigned char>(words[i][1])) != 0) {
       joined.push_back(words[i].substr(0, 2));
       joined.push_back(words[i].substr(3));
       continue;
@@ -246,7 +270,8 @@ std::string OutputWord(const std::vector<std::string>& words) {
   return "";
 }
 
-absl::StatusOr<ParsedLine> ParseCommand(const Command& command, const std::vector<std::string>& words) {
+absl::StatusOr<ParsedLine> ParseCommand(const Command& command,
+                                        const std::vector<std::string>& words) {
   ParsedLine parsed;
   parsed.output = OutputWord(words);
   CLI::App app;
@@ -269,13 +294,15 @@ absl::StatusOr<ParsedLine> ParseCommand(const Command& command, const std::vecto
   } catch (const CLI::ParseError& error) {
     std::vector<std::string> extras = app.remaining();
     for (const std::string& extra : extras) {
-      if (absl::StartsWith(extra, "-") && extra != "--") return UnknownArgument(extra, command, own, global);
+      if (absl::StartsWith(extra, "-") && extra != "--")
+        return UnknownArgument(extra, command, own, global);
     }
     for (const PositionalHelp& positional : own.positionals) {
       bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
       if (missing && positional.required) {
-        return Usage(absl::StrCat("'", command.path, "' needs ", positional.name, ": ", positional.help),
-                     {{"help", absl::StrCat("navectl ", command.path, " --help")}});
+        return Usage(
+            absl::StrCat("'", command.path, "' needs ", positional.name, ": ", positional.help),
+            {{"help", absl::StrCat("navectl ", command.path, " --help")}});
       }
     }
     return Usage(absl::StrCat("'", command.path, "': ", error.what()),

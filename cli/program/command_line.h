@@ -1,5 +1,5 @@
-// Command lines to handlers: finds the command, parses its flags, and says what is nearest when something is unknown.
-// The only place that sees CLI11.
+// Command lines to handlers: finds the command, parses its flags, and says what is nearest when
+// something is unknown. The only place that sees CLI11.
 #ifndef NAVE_CLI_PROGRAM_COMMAND_LINE_H_
 #define NAVE_CLI_PROGRAM_COMMAND_LINE_H_
 

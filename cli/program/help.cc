@@ -11,9 +11,11 @@ namespace {
 
 constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
-    "  0 done   1 the answer is no   2 usage or bad input   3 not allowed   4 not found   5 conflict with the present "
+    "  0 done   1 the answer is no   2 usage or bad input   3 not allowed   4 not found   5 "
+    "conflict with the present "
     "state\n"
-    "  6 hub not reachable   7 time ran out   8 done for some only   70 internal error   130 interrupted\n";
+    "  6 hub not reachable   7 time ran out   8 done for some only   70 internal error   130 "
+    "interrupted\n";
 
 std::string FormatFlags(const std::vector<FlagHelp>& flags) {
   Table table({});
@@ -27,7 +29,8 @@ std::string FormatFlags(const std::vector<FlagHelp>& flags) {
 
 }  // namespace
 
-std::string FormatCommandHelp(const Command& command, const ArgumentHelp& own, const ArgumentHelp& global) {
+std::string FormatCommandHelp(const Command& command, const ArgumentHelp& own,
+                              const ArgumentHelp& global) {
   std::string text = absl::StrCat(command.summary, ".\n\nUsage: navectl ", command.path);
   Table positionals({});
   for (const PositionalHelp& positional : own.positionals) {
@@ -37,15 +40,17 @@ std::string FormatCommandHelp(const Command& command, const ArgumentHelp& own, c
   }
   absl::StrAppend(&text, own.flags.empty() ? "\n" : " [flags]\n", "\nExamples:\n");
   for (const std::string& example : command.examples) absl::StrAppend(&text, "  ", example, "\n");
-  if (!positionals.empty()) absl::StrAppend(&text, "\nArguments:\n", positionals.Format(Style(), false, 2));
+  if (!positionals.empty())
+    absl::StrAppend(&text, "\nArguments:\n", positionals.Format(Style(), false, 2));
   if (!own.flags.empty()) absl::StrAppend(&text, "\nFlags:\n", FormatFlags(own.flags));
   return absl::StrCat(text, "\nGlobal flags:\n", FormatFlags(global.flags), "\n", kExitCodes);
 }
 
 std::string FormatGroupHelp(const std::vector<Command>& table, absl::string_view group) {
-  std::string text = group.empty()
-                         ? "navectl: the command line of a Nave hub.\n\nUsage: navectl COMMAND [arguments] [flags]\n\n"
-                         : absl::StrCat("Usage: navectl ", group, " COMMAND [arguments] [flags]\n\n");
+  std::string text =
+      group.empty() ? "navectl: the command line of a Nave hub.\n\nUsage: navectl COMMAND "
+                      "[arguments] [flags]\n\n"
+                    : absl::StrCat("Usage: navectl ", group, " COMMAND [arguments] [flags]\n\n");
   Table rows({});
   for (const Command& command : table) {
     if (group.empty() || absl::StartsWith(command.path, absl::StrCat(group, " ")))

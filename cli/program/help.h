@@ -26,7 +26,8 @@ struct ArgumentHelp {
   std::vector<PositionalHelp> positionals;
 };
 
-std::string FormatCommandHelp(const Command& command, const ArgumentHelp& own, const ArgumentHelp& global);
+std::string FormatCommandHelp(const Command& command, const ArgumentHelp& own,
+                              const ArgumentHelp& global);
 
 // The commands below `group`; empty: all.
 std::string FormatGroupHelp(const std::vector<Command>& table, absl::string_view group);

@@ -12,7 +12,8 @@ namespace nave::cli {
 namespace {
 
 int Fail(const absl::Status& error, bool as_json, const Style& style, const World& world) {
-  std::string text = as_json ? FormatJsonPretty(ErrorToValue(error)) + "\n" : FormatError(error, style);
+  std::string text =
+      as_json ? FormatJsonPretty(ErrorToValue(error)) + "\n" : FormatError(error, style);
   *world.err << text << std::flush;
   return static_cast<int>(ExitCodeOf(error));
 }

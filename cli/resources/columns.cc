@@ -36,7 +36,8 @@ Row ClusterRow(const v1::Cluster& cluster, const ColumnOptions& options) {
   const v1::ClusterStatus& status = cluster.status();
   StateWord state = StateOf(cluster);
   absl::Time seen = TimeOf(status.has_last_seen(), status.last_seen());
-  bool old = seen == absl::InfinitePast() || (!status.connected() && options.now - seen > kFactsFresh);
+  bool old =
+      seen == absl::InfinitePast() || (!status.connected() && options.now - seen > kFactsFresh);
   std::string doubt = old ? "?" : "";
   Row row{IdOf(cluster.name()),
           Cell(cluster.spec().cordoned() ? state.word + ",Cordoned" : state.word, state.tone),
@@ -52,8 +53,8 @@ Row ClusterRow(const v1::Cluster& cluster, const ColumnOptions& options) {
   }
   std::string reason = state.word == "Ready" ? "" : state.reason;
   if (!reason.empty() && !state.message.empty()) absl::StrAppend(&reason, ": ", state.message);
-  row.insert(row.end(),
-             {status.agent_version(), status.agent_address(), last_seen, Age(cluster.metadata(), options.now), reason});
+  row.insert(row.end(), {status.agent_version(), status.agent_address(), last_seen,
+                         Age(cluster.metadata(), options.now), reason});
   return row;
 }
 
@@ -71,11 +72,13 @@ Row BundleRow(const v1::Bundle& bundle, const ColumnOptions& options) {
   if (!reason.empty() && !state.message.empty()) absl::StrAppend(&reason, ": ", state.message);
   uint64_t bytes = 0;
   for (const v1::Manifest& manifest : bundle.spec().manifests()) bytes += manifest.size();
-  row.insert(row.end(),
-             {WordOf(status.health()), absl::StrCat(status.counts().applied()), absl::StrCat(status.counts().failed()),
-              absl::StrCat(status.counts().pending()), absl::StrCat(status.counts().disconnected()),
-              absl::StrCat(status.counts().removing()), absl::StrCat(bundle.spec().manifests_size()),
-              FormatBytes(bytes), Age(bundle.metadata(), options.now), reason});
+  row.insert(
+      row.end(),
+      {WordOf(status.health()), absl::StrCat(status.counts().applied()),
+       absl::StrCat(status.counts().failed()), absl::StrCat(status.counts().pending()),
+       absl::StrCat(status.counts().disconnected()), absl::StrCat(status.counts().removing()),
+       absl::StrCat(bundle.spec().manifests_size()), FormatBytes(bytes),
+       Age(bundle.metadata(), options.now), reason});
   return row;
 }
 
@@ -90,20 +93,22 @@ Row ClusterSetRow(const v1::ClusterSet& set, const ColumnOptions& options) {
 }
 
 Row RoleBindingRow(const v1::RoleBinding& binding, const ColumnOptions& options) {
-  std::string scope = !binding.spec().project().empty() ? absl::StrCat("project/", binding.spec().project())
+  std::string scope = !binding.spec().project().empty()
+                          ? absl::StrCat("project/", binding.spec().project())
                       : !binding.spec().cluster_set().empty()
                           ? absl::StrCat("clusterset/", binding.spec().cluster_set())
                           : "hub";
-  return {IdOf(binding.name()), WordOf(binding.spec().role()), scope, absl::StrJoin(binding.spec().subjects(), ","),
-          Age(binding.metadata(), options.now)};
+  return {IdOf(binding.name()), WordOf(binding.spec().role()), scope,
+          absl::StrJoin(binding.spec().subjects(), ","), Age(binding.metadata(), options.now)};
 }
 
 Row JoinTokenRow(const v1::JoinToken& token, const ColumnOptions& options) {
   const v1::JoinTokenStatus& status = token.status();
   absl::Time expires = TimeOf(status.has_expire_time(), status.expire_time());
   bool unused = status.state() == v1::JOIN_TOKEN_STATE_UNUSED;
-  Row row{IdOf(token.name()), Cell(WordOf(status.state()), unused ? Tone::kGood : Tone::kFaint), token.spec().cluster(),
-          unused ? FormatAge(expires - options.now) : "", Age(token.metadata(), options.now)};
+  Row row{IdOf(token.name()), Cell(WordOf(status.state()), unused ? Tone::kGood : Tone::kFaint),
+          token.spec().cluster(), unused ? FormatAge(expires - options.now) : "",
+          Age(token.metadata(), options.now)};
   if (options.wide) {
     row.insert(row.end(), {token.spec().cluster_set(), token.spec().rejoin() ? "yes" : "no",
                            token.spec().auto_accept() ? "yes" : "no", status.cluster_uid()});
@@ -124,9 +129,11 @@ Row EventRow(const v1::Event& event, const ColumnOptions& options) {
   const v1::EventSpec& spec = event.spec();
   absl::Time last = TimeOf(event.status().has_last_time(), event.status().last_time());
   bool warning = spec.type() == v1::EVENT_TYPE_WARNING;
-  Row row{FormatAgeOf(last, options.now), Cell(WordOf(spec.type()), warning ? Tone::kBad : Tone::kPlain), spec.reason(),
+  Row row{FormatAgeOf(last, options.now),
+          Cell(WordOf(spec.type()), warning ? Tone::kBad : Tone::kPlain), spec.reason(),
           spec.about(), spec.cluster()};
-  if (options.wide) row.insert(row.end(), {absl::StrCat(event.status().count()), IdOf(event.name())});
+  if (options.wide)
+    row.insert(row.end(), {absl::StrCat(event.status().count()), IdOf(event.name())});
   row.push_back(event.status().count() > 1 && !options.wide
                     ? absl::StrCat(spec.message(), " (x", event.status().count(), ")")
                     : spec.message());
@@ -136,7 +143,8 @@ Row EventRow(const v1::Event& event, const ColumnOptions& options) {
 std::vector<std::string> KindHeaders(const KindInfo& kind, bool wide) {
   if (kind.kind == "Cluster") {
     if (wide) {
-      return {"NAME", "STATE", "SET", "K8S", "NODES", "BUNDLES", "AGENT", "ADDRESS", "LAST SEEN", "AGE", "REASON"};
+      return {"NAME",  "STATE",   "SET",       "K8S", "NODES", "BUNDLES",
+              "AGENT", "ADDRESS", "LAST SEEN", "AGE", "REASON"};
     }
     return {"NAME", "STATE", "SET", "K8S", "NODES", "BUNDLES", "LAST SEEN", "AGE", "REASON"};
   }
@@ -151,7 +159,9 @@ std::vector<std::string> KindHeaders(const KindInfo& kind, bool wide) {
   if (kind.kind == "ClusterSet") return {"NAME", "CLUSTERS", "AGE", "DESCRIPTION"};
   if (kind.kind == "RoleBinding") return {"NAME", "ROLE", "SCOPE", "SUBJECTS", "AGE"};
   if (kind.kind == "JoinToken") {
-    if (wide) return {"ID", "STATE", "CLUSTER", "EXPIRES IN", "AGE", "SET", "REJOIN", "AUTO ACCEPT", "CLUSTER UID"};
+    if (wide)
+      return {"ID",  "STATE",  "CLUSTER",     "EXPIRES IN", "AGE",
+              "SET", "REJOIN", "AUTO ACCEPT", "CLUSTER UID"};
     return {"ID", "STATE", "CLUSTER", "EXPIRES IN", "AGE"};
   }
   if (kind.kind == "BundleRevision") {
@@ -167,10 +177,14 @@ Row KindRow(const KindInfo& kind, const Message& resource, const ColumnOptions& 
   if (kind.kind == "Cluster") return ClusterRow(static_cast<const v1::Cluster&>(resource), options);
   if (kind.kind == "Bundle") return BundleRow(static_cast<const v1::Bundle&>(resource), options);
   if (kind.kind == "Project") return ProjectRow(static_cast<const v1::Project&>(resource), options);
-  if (kind.kind == "ClusterSet") return ClusterSetRow(static_cast<const v1::ClusterSet&>(resource), options);
-  if (kind.kind == "RoleBinding") return RoleBindingRow(static_cast<const v1::RoleBinding&>(resource), options);
-  if (kind.kind == "JoinToken") return JoinTokenRow(static_cast<const v1::JoinToken&>(resource), options);
-  if (kind.kind == "BundleRevision") return RevisionRow(static_cast<const v1::BundleRevision&>(resource), options);
+  if (kind.kind == "ClusterSet")
+    return ClusterSetRow(static_cast<const v1::ClusterSet&>(resource), options);
+  if (kind.kind == "RoleBinding")
+    return RoleBindingRow(static_cast<const v1::RoleBinding&>(resource), options);
+  if (kind.kind == "JoinToken")
+    return JoinTokenRow(static_cast<const v1::JoinToken&>(resource), options);
+  if (kind.kind == "BundleRevision")
+    return RevisionRow(static_cast<const v1::BundleRevision&>(resource), options);
   return EventRow(static_cast<const v1::Event&>(resource), options);
 }
 
@@ -195,7 +209,8 @@ std::vector<std::string> Headers(const KindInfo& kind, const ColumnOptions& opti
 
 Row MakeRow(const KindInfo& kind, const Message& resource, const ColumnOptions& options) {
   Row row = KindRow(kind, resource, options);
-  if (options.show_project && kind.in_project) row.insert(row.begin(), Cell(ProjectOf(NameOf(resource))));
+  if (options.show_project && kind.in_project)
+    row.insert(row.begin(), Cell(ProjectOf(NameOf(resource))));
   if (options.show_labels) row.push_back(FormatLabels(MetaOf(resource).labels()));
   return row;
 }
@@ -204,7 +219,8 @@ Row MakeRow(const v1::UnknownCluster& cluster, const ColumnOptions& options) {
   std::string seen = FormatAgeOf(TimeOf(cluster.has_last_seen(), cluster.last_seen()), options.now);
   Row row{cluster.certificate_name(), Cell("Pending", Tone::kBad), "", "", "?", "?"};
   if (options.wide) {
-    row.insert(row.end(), {"", cluster.address(), seen, "", absl::StrCat("UnknownToThisHub: uid ", cluster.uid())});
+    row.insert(row.end(), {"", cluster.address(), seen, "",
+                           absl::StrCat("UnknownToThisHub: uid ", cluster.uid())});
   } else {
     row.insert(row.end(), {seen, "", "UnknownToThisHub"});
   }
@@ -221,7 +237,8 @@ std::string Summary(const KindInfo& kind, const std::vector<const Message*>& res
   if (states.empty()) return "";
   std::vector<std::string> parts;
   for (const auto& [word, count] : states) parts.push_back(absl::StrCat(count, " ", word));
-  return absl::StrCat(Count(resources.size(), KindWord(kind)), ": ", absl::StrJoin(parts, ", "), ".\n");
+  return absl::StrCat(Count(resources.size(), KindWord(kind)), ": ", absl::StrJoin(parts, ", "),
+                      ".\n");
 }
 
 }  // namespace nave::cli

@@ -23,12 +23,14 @@ struct ColumnOptions {
 
 std::vector<std::string> Headers(const KindInfo& kind, const ColumnOptions& options);
 // As many cells as headers. `resource` must be of that kind.
-Row MakeRow(const KindInfo& kind, const google::protobuf::Message& resource, const ColumnOptions& options);
+Row MakeRow(const KindInfo& kind, const google::protobuf::Message& resource,
+            const ColumnOptions& options);
 // A cluster that the hub has no record of, as a row of clusters.
 Row MakeRow(const v1::UnknownCluster& cluster, const ColumnOptions& options);
 
 // "3 clusters: 1 Ready, 1 Degraded, 1 Disconnected." for stderr; empty for other kinds.
-std::string Summary(const KindInfo& kind, const std::vector<const google::protobuf::Message*>& resources);
+std::string Summary(const KindInfo& kind,
+                    const std::vector<const google::protobuf::Message*>& resources);
 
 // "a=b,c=d".
 std::string FormatLabels(const google::protobuf::Map<std::string, std::string>& labels);

@@ -37,13 +37,16 @@ std::string YamlSection(absl::string_view title, const Value* value, const Style
 }
 
 void Drop(Value* value, absl::string_view key) {
-  if (value != nullptr && value->mutable_object() != nullptr) value->mutable_object()->erase(std::string(key));
+  if (value != nullptr && value->mutable_object() != nullptr)
+    value->mutable_object()->erase(std::string(key));
 }
 
 std::string ObjectName(const v1::ObjectState& object) {
-  std::string kind = object.group().empty() ? object.kind() : absl::StrCat(object.group(), "/", object.kind());
-  return object.namespace_().empty() ? absl::StrCat(kind, " ", object.name())
-                                     : absl::StrCat(kind, " ", object.namespace_(), "/", object.name());
+  std::string kind =
+      object.group().empty() ? object.kind() : absl::StrCat(object.group(), "/", object.kind());
+  return object.namespace_().empty()
+             ? absl::StrCat(kind, " ", object.name())
+             : absl::StrCat(kind, " ", object.namespace_(), "/", object.name());
 }
 
 std::string ReasonText(const std::string& reason, const std::string& message) {
@@ -54,7 +57,8 @@ std::string ReasonText(const std::string& reason, const std::string& message) {
 std::string FormatObjects(const std::vector<v1::ObjectState>& objects, const Style& style) {
   Table table({"CLUSTER", "OBJECT", "HEALTH", "APPLIED", "REASON"});
   for (const v1::ObjectState& object : objects) {
-    table.Add({object.cluster(), ObjectName(object), Cell(WordOf(object.health()), ToneOf(object.health())),
+    table.Add({object.cluster(), ObjectName(object),
+               Cell(WordOf(object.health()), ToneOf(object.health())),
                object.applied() ? "yes" : "no", ReasonText(object.reason(), object.message())});
   }
   return table.Format(style, true, 2);
@@ -72,9 +76,10 @@ std::string FormatEvents(const std::vector<v1::Event>& events, const Style& styl
 
 }  // namespace
 
-std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bool by_cluster, const Style& style,
-                              absl::Time now) {
-  Table table({by_cluster ? "CLUSTER" : "BUNDLE", "STATE", "HEALTH", "REVISION", "OBJECTS", "STATUS", "REASON"});
+std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bool by_cluster,
+                              const Style& style, absl::Time now) {
+  Table table({by_cluster ? "CLUSTER" : "BUNDLE", "STATE", "HEALTH", "REVISION", "OBJECTS",
+               "STATUS", "REASON"});
   for (const v1::Assignment& assignment : assignments) {
     StateWord state = StateOf(assignment);
     absl::Time told = TimeOf(assignment.has_status_time(), assignment.status_time());
@@ -82,21 +87,24 @@ std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bo
     if (!assignment.connected()) absl::StrAppend(&status, ", disconnected");
     std::string reason = ReasonText(state.reason, state.message);
     if (state.tone == Tone::kGood) reason.clear();
-    table.Add({by_cluster ? assignment.cluster() : assignment.bundle(), Cell(state.word, state.tone),
+    table.Add({by_cluster ? assignment.cluster() : assignment.bundle(),
+               Cell(state.word, state.tone),
                Cell(WordOf(assignment.health()), ToneOf(assignment.health())),
                assignment.revision() == 0 ? "" : absl::StrCat("r", assignment.revision()),
-               absl::StrCat(assignment.counts().healthy(), "/", assignment.counts().total()), status, reason});
+               absl::StrCat(assignment.counts().healthy(), "/", assignment.counts().total()),
+               status, reason});
   }
   std::string text = table.Format(style, true, 2);
   for (const v1::Assignment& assignment : assignments) {
     if (assignment.not_ok().empty()) continue;
     absl::StrAppend(&text, "  Not right ", by_cluster ? "on " : "of ",
-                    by_cluster ? assignment.cluster() : assignment.bundle(), " (", assignment.not_ok_total(), "):\n");
+                    by_cluster ? assignment.cluster() : assignment.bundle(), " (",
+                    assignment.not_ok_total(), "):\n");
     Table objects({});
     for (const v1::ObjectState& object : assignment.not_ok()) {
       Tone tone = object.applied() ? ToneOf(object.health()) : Tone::kBad;
-      objects.Add({Cell(std::string(style.Mark(tone)), tone), ObjectName(object), WordOf(object.health()),
-                   ReasonText(object.reason(), object.message())});
+      objects.Add({Cell(std::string(style.Mark(tone)), tone), ObjectName(object),
+                   WordOf(object.health()), ReasonText(object.reason(), object.message())});
     }
     absl::StrAppend(&text, objects.Format(style, false, 4));
   }
@@ -106,7 +114,8 @@ std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bo
 std::string FormatDescription(const DescribeInput& input, const Style& style, absl::Time now) {
   const KindInfo& kind = *KindOf(*input.resource);
   Value file = ToFile(*input.resource);
-  std::string text = absl::StrCat(style.Paint(Tone::kStrong, KindWord(kind)), " ", IdOf(NameOf(*input.resource)), "\n");
+  std::string text = absl::StrCat(style.Paint(Tone::kStrong, KindWord(kind)), " ",
+                                  IdOf(NameOf(*input.resource)), "\n");
   ColumnOptions options;
   options.now = now;
   options.wide = true;
@@ -122,19 +131,23 @@ std::string FormatDescription(const DescribeInput& input, const Style& style, ab
   absl::StrAppend(&text, summary.Format(style, false, 2));
   Drop(&file["metadata"], "name");
   absl::StrAppend(&text, YamlSection("Metadata", file.Find("metadata"), style));
-  if (Value* manifests = file.Find("spec", "manifests") == nullptr ? nullptr : &file["spec"]["manifests"]) {
+  if (Value* manifests =
+          file.Find("spec", "manifests") == nullptr ? nullptr : &file["spec"]["manifests"]) {
     for (Value& manifest : *manifests->mutable_array()) Drop(&manifest, "content");
   }
   absl::StrAppend(&text, YamlSection("Spec", file.Find("spec"), style));
   absl::StrAppend(&text, YamlSection("Status", file.Find("status"), style));
   bool by_cluster = kind.kind == "Bundle";
   if (by_cluster || kind.kind == "Cluster") {
-    absl::StrAppend(
-        &text, Section(by_cluster ? "Clusters" : "Bundles", style),
-        input.assignments.empty() ? "  none\n" : FormatAssignments(input.assignments, by_cluster, style, now));
+    absl::StrAppend(&text, Section(by_cluster ? "Clusters" : "Bundles", style),
+                    input.assignments.empty()
+                        ? "  none\n"
+                        : FormatAssignments(input.assignments, by_cluster, style, now));
   }
-  if (!input.objects.empty()) absl::StrAppend(&text, Section("Objects", style), FormatObjects(input.objects, style));
-  if (!input.events.empty()) absl::StrAppend(&text, Section("Events", style), FormatEvents(input.events, style, now));
+  if (!input.objects.empty())
+    absl::StrAppend(&text, Section("Objects", style), FormatObjects(input.objects, style));
+  if (!input.events.empty())
+    absl::StrAppend(&text, Section("Events", style), FormatEvents(input.events, style, now));
   return text;
 }
 

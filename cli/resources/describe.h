@@ -17,7 +17,8 @@ namespace nave::cli {
 
 struct DescribeInput {
   const google::protobuf::Message* resource = nullptr;
-  // Of bundles (one per cluster) and clusters (one per bundle), with the objects that are not right.
+  // Of bundles (one per cluster) and clusters (one per bundle), with the objects that are not
+  // right.
   std::vector<v1::Assignment> assignments;
   // Of a bundle, with --objects: every object.
   std::vector<v1::ObjectState> objects;
@@ -28,8 +29,8 @@ struct DescribeInput {
 std::string FormatDescription(const DescribeInput& input, const Style& style, absl::Time now);
 
 // The assignments as a table with their not-right objects below each.
-std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bool by_cluster, const Style& style,
-                              absl::Time now);
+std::string FormatAssignments(const std::vector<v1::Assignment>& assignments, bool by_cluster,
+                              const Style& style, absl::Time now);
 
 }  // namespace nave::cli
 

@@ -18,7 +18,8 @@ absl::StatusOr<MessagePtr> FetchOne(HubClient* hub, const Target& target, bool f
   return CallAny(hub, *MakeGetRequest(*target.kind, target.name, full));
 }
 
-absl::StatusOr<std::vector<MessagePtr>> FetchAll(HubClient* hub, const KindInfo& kind, const ListOptions& options) {
+absl::StatusOr<std::vector<MessagePtr>> FetchAll(HubClient* hub, const KindInfo& kind,
+                                                 const ListOptions& options) {
   std::vector<MessagePtr> all;
   std::string token;
   do {
@@ -33,7 +34,8 @@ absl::StatusOr<std::vector<MessagePtr>> FetchAll(HubClient* hub, const KindInfo&
   return all;
 }
 
-absl::Status FetchPages(HubClient* hub, Message* request, Message* response, absl::FunctionRef<void()> take) {
+absl::Status FetchPages(HubClient* hub, Message* request, Message* response,
+                        absl::FunctionRef<void()> take) {
   std::string token;
   do {
     SetText(request, "page_token", token);

@@ -20,12 +20,13 @@ absl::StatusOr<MessagePtr> CallAny(HubClient* hub, const google::protobuf::Messa
 absl::StatusOr<MessagePtr> FetchOne(HubClient* hub, const Target& target, bool full = false);
 
 // Every page, in the hub's order.
-absl::StatusOr<std::vector<MessagePtr>> FetchAll(HubClient* hub, const KindInfo& kind, const ListOptions& options);
+absl::StatusOr<std::vector<MessagePtr>> FetchAll(HubClient* hub, const KindInfo& kind,
+                                                 const ListOptions& options);
 
-// All pages of a list that is none of resources: assignments, objects. `request` has page_token and page_size; `take`
-// gets each answer.
-absl::Status FetchPages(HubClient* hub, google::protobuf::Message* request, google::protobuf::Message* response,
-                        absl::FunctionRef<void()> take);
+// All pages of a list that is none of resources: assignments, objects. `request` has page_token and
+// page_size; `take` gets each answer.
+absl::Status FetchPages(HubClient* hub, google::protobuf::Message* request,
+                        google::protobuf::Message* response, absl::FunctionRef<void()> take);
 
 }  // namespace nave::cli
 

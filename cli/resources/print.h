@@ -12,13 +12,15 @@
 
 namespace nave::cli {
 
-// JSON: the one resource when it was asked for by name (`single`), else {apiVersion, kind: List, items}. Both can be
-// applied again.
-std::string FormatAsJson(const std::vector<const google::protobuf::Message*>& resources, bool single);
+// JSON: the one resource when it was asked for by name (`single`), else {apiVersion, kind: List,
+// items}. Both can be applied again.
+std::string FormatAsJson(const std::vector<const google::protobuf::Message*>& resources,
+                         bool single);
 // YAML: a document each.
 std::string FormatAsYaml(const std::vector<const google::protobuf::Message*>& resources);
 // A line each: bundle/web.
-std::string FormatAsNames(const std::vector<const google::protobuf::Message*>& resources, absl::string_view project);
+std::string FormatAsNames(const std::vector<const google::protobuf::Message*>& resources,
+                          absl::string_view project);
 
 }  // namespace nave::cli
 

@@ -34,7 +34,8 @@ const FieldDescriptor* Field(const Message& message, const std::string& name) {
 }
 
 void SetInt(Message* message, const std::string& field, int value) {
-  if (const auto* found = Field(*message, field)) message->GetReflection()->SetInt32(message, found, value);
+  if (const auto* found = Field(*message, field))
+    message->GetReflection()->SetInt32(message, found, value);
 }
 
 void SetScope(const ListOptions& options, Message* request) {
@@ -52,7 +53,8 @@ void SetText(Message* message, const std::string& field, absl::string_view value
 }
 
 void SetBool(Message* message, const std::string& field, bool value) {
-  if (const auto* found = Field(*message, field)) message->GetReflection()->SetBool(message, found, value);
+  if (const auto* found = Field(*message, field))
+    message->GetReflection()->SetBool(message, found, value);
 }
 
 const std::string& NameOf(const Message& resource) {
@@ -69,11 +71,13 @@ MessagePtr MakeGetRequest(const KindInfo& kind, absl::string_view name, bool ful
   MessagePtr request = NewRequest(kind, absl::StrCat("Get", kind.kind));
   SetText(request.get(), "name", name);
   const auto* view = Field(*request, "view");
-  if (full && view != nullptr) request->GetReflection()->SetEnumValue(request.get(), view, v1::VIEW_FULL);
+  if (full && view != nullptr)
+    request->GetReflection()->SetEnumValue(request.get(), view, v1::VIEW_FULL);
   return request;
 }
 
-MessagePtr MakeListRequest(const KindInfo& kind, const ListOptions& options, absl::string_view page_token) {
+MessagePtr MakeListRequest(const KindInfo& kind, const ListOptions& options,
+                           absl::string_view page_token) {
   MessagePtr request = NewRequest(kind, absl::StrCat("List", PluralOf(kind)));
   SetScope(options, request.get());
   SetInt(request.get(), "page_size", options.page_size);
@@ -98,7 +102,8 @@ std::string NextPageTokenOf(const Message& response) {
   return response.GetReflection()->GetString(response, Field(response, "next_page_token"));
 }
 
-MessagePtr MakeWatchRequest(const KindInfo& kind, const ListOptions& options, absl::string_view resource_version) {
+MessagePtr MakeWatchRequest(const KindInfo& kind, const ListOptions& options,
+                            absl::string_view resource_version) {
   MessagePtr request = NewRequest(kind, absl::StrCat("Watch", PluralOf(kind)));
   if (request == nullptr) return nullptr;
   SetScope(options, request.get());
@@ -111,10 +116,17 @@ WatchEvent WatchEventOf(const Message& response) {
   const auto& type = *response.GetDescriptor();
   const auto& r = *response.GetReflection();
   switch (r.GetEnumValue(response, Field(response, "type"))) {
-    case v1::WATCH_EVENT_TYPE_ITEM: event.type = WatchEvent::Type::kItem; break;
-    case v1::WATCH_EVENT_TYPE_DELETED: event.type = WatchEvent::Type::kDeleted; break;
-    case v1::WATCH_EVENT_TYPE_SYNCED: event.type = WatchEvent::Type::kSynced; break;
-    default: break;
+    case v1::WATCH_EVENT_TYPE_ITEM:
+      event.type = WatchEvent::Type::kItem;
+      break;
+    case v1::WATCH_EVENT_TYPE_DELETED:
+      event.type = WatchEvent::Type::kDeleted;
+      break;
+    case v1::WATCH_EVENT_TYPE_SYNCED:
+      event.type = WatchEvent::Type::kSynced;
+      break;
+    default:
+      break;
   }
   event.resource_version = r.GetString(response, Field(response, "resource_version"));
   for (int i = 0; i < type.field_count(); ++i) {
@@ -126,8 +138,8 @@ WatchEvent WatchEventOf(const Message& response) {
   return event;
 }
 
-MessagePtr MakeUpdateRequest(const KindInfo& kind, const Message& resource, const std::vector<std::string>& mask,
-                             const WriteOptions& options) {
+MessagePtr MakeUpdateRequest(const KindInfo& kind, const Message& resource,
+                             const std::vector<std::string>& mask, const WriteOptions& options) {
   MessagePtr request = NewRequest(kind, absl::StrCat("Update", kind.kind));
   if (request == nullptr) return nullptr;
   const auto& type = *request->GetDescriptor();
@@ -139,7 +151,8 @@ MessagePtr MakeUpdateRequest(const KindInfo& kind, const Message& resource, cons
   }
   Message* update_mask = r.MutableMessage(request.get(), Field(*request, "update_mask"));
   const auto* paths = Field(*update_mask, "paths");
-  for (const std::string& path : mask) update_mask->GetReflection()->AddString(update_mask, paths, path);
+  for (const std::string& path : mask)
+    update_mask->GetReflection()->AddString(update_mask, paths, path);
   if (mask.empty()) r.ClearField(request.get(), Field(*request, "update_mask"));
   SetBool(request.get(), "allow_missing", true);
   SetBool(request.get(), "validate_only", options.validate_only);
@@ -147,7 +160,8 @@ MessagePtr MakeUpdateRequest(const KindInfo& kind, const Message& resource, cons
   return request;
 }
 
-MessagePtr MakeDeleteRequest(const KindInfo& kind, absl::string_view name, const DeleteOptions& options) {
+MessagePtr MakeDeleteRequest(const KindInfo& kind, absl::string_view name,
+                             const DeleteOptions& options) {
   MessagePtr request = NewRequest(kind, absl::StrCat("Delete", kind.kind));
   if (request == nullptr) return nullptr;
   SetText(request.get(), "name", name);

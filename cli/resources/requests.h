@@ -1,5 +1,5 @@
-// Requests of any kind, made from the kind's descriptors: names and numbers of fields are equal over all kinds (AIP),
-// so one function serves all. Pure.
+// Requests of any kind, made from the kind's descriptors: names and numbers of fields are equal
+// over all kinds (AIP), so one function serves all. Pure.
 #ifndef NAVE_CLI_RESOURCES_REQUESTS_H_
 #define NAVE_CLI_RESOURCES_REQUESTS_H_
 
@@ -24,20 +24,23 @@ const std::string& EtagOf(const google::protobuf::Message& resource);
 MessagePtr MakeGetRequest(const KindInfo& kind, absl::string_view name, bool full = false);
 
 struct ListOptions {
-  // projects/p or projects/- for kinds of a project; of revisions the bundle's name. Ignored by the other kinds.
+  // projects/p or projects/- for kinds of a project; of revisions the bundle's name. Ignored by the
+  // other kinds.
   std::string parent;
   std::string label_selector;
   // Events only: bundles/b, clusters/c or hub.
   std::string about;
   int page_size = 500;
 };
-MessagePtr MakeListRequest(const KindInfo& kind, const ListOptions& options, absl::string_view page_token);
+MessagePtr MakeListRequest(const KindInfo& kind, const ListOptions& options,
+                           absl::string_view page_token);
 // The resources in an answer to it, owned by `response`.
 std::vector<const google::protobuf::Message*> ItemsOf(const google::protobuf::Message& response);
 std::string NextPageTokenOf(const google::protobuf::Message& response);
 
 // nullptr for kinds that cannot be watched.
-MessagePtr MakeWatchRequest(const KindInfo& kind, const ListOptions& options, absl::string_view resource_version);
+MessagePtr MakeWatchRequest(const KindInfo& kind, const ListOptions& options,
+                            absl::string_view resource_version);
 struct WatchEvent {
   // kRestart: what was sent before counts no more. Made here, not by the hub.
   enum class Type { kOther, kItem, kDeleted, kSynced, kRestart };
@@ -63,7 +66,8 @@ struct DeleteOptions {
   std::string confirm;
 };
 // nullptr for kinds without Delete (clusters: remove or forget; revisions, events).
-MessagePtr MakeDeleteRequest(const KindInfo& kind, absl::string_view name, const DeleteOptions& options);
+MessagePtr MakeDeleteRequest(const KindInfo& kind, absl::string_view name,
+                             const DeleteOptions& options);
 
 // Sets a field when the message has it; does nothing when it has not.
 void SetText(google::protobuf::Message* message, const std::string& field, absl::string_view value);

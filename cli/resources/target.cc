@@ -18,15 +18,18 @@ absl::Status Usage(absl::string_view text, ErrorMetadata metadata = {}) {
 }
 
 absl::Status BadId(const KindInfo& kind, absl::string_view id) {
-  return Usage(absl::StrCat("'", id, "' cannot be the name of a ", KindWord(kind),
-                            ": it must be an RFC 1123 label of at most 63 characters (a-z, 0-9 and '-')"));
+  return Usage(
+      absl::StrCat("'", id, "' cannot be the name of a ", KindWord(kind),
+                   ": it must be an RFC 1123 label of at most 63 characters (a-z, 0-9 and '-')"));
 }
 
-absl::StatusOr<Target> RevisionTarget(const KindInfo& kind, absl::string_view id, absl::string_view project) {
+absl::StatusOr<Target> RevisionTarget(const KindInfo& kind, absl::string_view id,
+                                      absl::string_view project) {
   std::vector<absl::string_view> parts = absl::StrSplit(id, absl::ByAnyChar("/@"));
   uint64_t number = 0;
   if (parts.size() != 2 || !IsId(parts[0]) || !absl::SimpleAtoi(parts[1], &number)) {
-    return Usage(absl::StrCat("'", id, "' cannot be the name of a revision: it must be BUNDLE@NUMBER"));
+    return Usage(
+        absl::StrCat("'", id, "' cannot be the name of a revision: it must be BUNDLE@NUMBER"));
   }
   return Target{&kind, RevisionName(project, parts[0], number)};
 }
@@ -36,7 +39,8 @@ const KindInfo* KindOfName(absl::string_view text) {
   std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   if (parts.size() % 2 != 0 || parts.size() < 2) return nullptr;
   for (const KindInfo& kind : Kinds()) {
-    if (parts[parts.size() - 2] == kind.collection) return parts.size() == 2 && kind.in_project ? nullptr : &kind;
+    if (parts[parts.size() - 2] == kind.collection)
+      return parts.size() == 2 && kind.in_project ? nullptr : &kind;
   }
   return nullptr;
 }
@@ -57,7 +61,8 @@ absl::StatusOr<const KindInfo*> ParseKindWord(absl::string_view word) {
   return Usage(absl::StrCat("there is no kind '", word, "'", hint));
 }
 
-absl::StatusOr<Target> MakeTarget(const KindInfo& kind, absl::string_view id, absl::string_view project) {
+absl::StatusOr<Target> MakeTarget(const KindInfo& kind, absl::string_view id,
+                                  absl::string_view project) {
   if (kind.collection == "revisions") return RevisionTarget(kind, id, project);
   if (!IsId(id)) return BadId(kind, id);
   if (kind.collection == "events") return Target{&kind, EventName(project, id)};
@@ -75,15 +80,18 @@ absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view pro
     }
     return Target{of_name, std::string(text)};
   }
-  std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
+  std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('/', 1));
   if (!absl::StrContains(text, "/") || parts.second.empty()) {
-    return Usage(absl::StrCat("'", text, "' names nothing: it must be KIND/NAME, as in cluster/edge-17"));
+    return Usage(
+        absl::StrCat("'", text, "' names nothing: it must be KIND/NAME, as in cluster/edge-17"));
   }
   ASSIGN_OR_RETURN(const KindInfo* kind, ParseKindWord(parts.first));
   return MakeTarget(*kind, parts.second, project);
 }
 
-absl::StatusOr<Selection> ParseSelection(const std::vector<std::string>& arguments, absl::string_view project) {
+absl::StatusOr<Selection> ParseSelection(const std::vector<std::string>& arguments,
+                                         absl::string_view project) {
   Selection selection;
   if (arguments.empty()) return Usage("a kind must be given: KIND, KIND NAME or KIND/NAME");
   if (!absl::StrContains(arguments[0], "/")) {
@@ -91,7 +99,8 @@ absl::StatusOr<Selection> ParseSelection(const std::vector<std::string>& argumen
     for (size_t i = 1; i < arguments.size(); ++i) {
       // "get bundle bundle/web" is clear enough.
       bool full = absl::StrContains(arguments[i], "/") && selection.kind->collection != "revisions";
-      auto target = full ? ParseTarget(arguments[i], project) : MakeTarget(*selection.kind, arguments[i], project);
+      auto target = full ? ParseTarget(arguments[i], project)
+                         : MakeTarget(*selection.kind, arguments[i], project);
       RETURN_IF_ERROR(target.status());
       selection.targets.push_back(*std::move(target));
     }

@@ -6,8 +6,8 @@
 
 namespace nave::cli {
 
-const v1::Condition* FindCondition(const google::protobuf::RepeatedPtrField<v1::Condition>& conditions,
-                                   absl::string_view type) {
+const v1::Condition* FindCondition(
+    const google::protobuf::RepeatedPtrField<v1::Condition>& conditions, absl::string_view type) {
   for (const v1::Condition& condition : conditions) {
     if (condition.type() == std::string(type)) return &condition;
   }
@@ -27,11 +27,15 @@ absl::Time TimeOf(bool present, const google::protobuf::Timestamp& time) {
 
 Tone ToneOf(v1::Health health) {
   switch (health) {
-    case v1::HEALTH_HEALTHY: return Tone::kGood;
+    case v1::HEALTH_HEALTHY:
+      return Tone::kGood;
     case v1::HEALTH_DEGRADED:
-    case v1::HEALTH_MISSING: return Tone::kBad;
-    case v1::HEALTH_UNSPECIFIED: return Tone::kPlain;
-    default: return Tone::kBusy;
+    case v1::HEALTH_MISSING:
+      return Tone::kBad;
+    case v1::HEALTH_UNSPECIFIED:
+      return Tone::kPlain;
+    default:
+      return Tone::kBusy;
   }
 }
 
@@ -43,11 +47,17 @@ StateWord StateOf(const v1::Cluster& cluster) {
   state.message = status.message();
   state.since = TimeOf(status.has_phase_since(), status.phase_since());
   switch (status.phase()) {
-    case v1::CLUSTER_PHASE_READY: state.tone = Tone::kGood; break;
+    case v1::CLUSTER_PHASE_READY:
+      state.tone = Tone::kGood;
+      break;
     case v1::CLUSTER_PHASE_SYNCING:
     case v1::CLUSTER_PHASE_PENDING:
-    case v1::CLUSTER_PHASE_REMOVING: state.tone = Tone::kBusy; break;
-    default: state.tone = Tone::kBad; break;
+    case v1::CLUSTER_PHASE_REMOVING:
+      state.tone = Tone::kBusy;
+      break;
+    default:
+      state.tone = Tone::kBad;
+      break;
   }
   return state;
 }
@@ -86,14 +96,21 @@ StateWord StateOf(const v1::Assignment& assignment) {
   state.reason = assignment.reason();
   state.message = assignment.message();
   state.since = TimeOf(assignment.has_since(), assignment.since());
-  bool old = !assignment.desired_digest().empty() && assignment.reported_digest() != assignment.desired_digest();
+  bool old = !assignment.desired_digest().empty() &&
+             assignment.reported_digest() != assignment.desired_digest();
   switch (assignment.phase()) {
-    case v1::ASSIGNMENT_PHASE_APPLIED: state.tone = ToneOf(assignment.health()); break;
+    case v1::ASSIGNMENT_PHASE_APPLIED:
+      state.tone = ToneOf(assignment.health());
+      break;
     case v1::ASSIGNMENT_PHASE_FAILED:
     case v1::ASSIGNMENT_PHASE_REJECTED:
     case v1::ASSIGNMENT_PHASE_REMOVAL_HELD:
-    case v1::ASSIGNMENT_PHASE_NOT_DESIRED: state.tone = Tone::kBad; break;
-    default: state.tone = Tone::kBusy; break;
+    case v1::ASSIGNMENT_PHASE_NOT_DESIRED:
+      state.tone = Tone::kBad;
+      break;
+    default:
+      state.tone = Tone::kBusy;
+      break;
   }
   if (old && state.tone == Tone::kGood) state.tone = Tone::kBusy;
   return state;

@@ -30,8 +30,8 @@ StateWord StateOf(const v1::Bundle& bundle);
 StateWord StateOf(const v1::Assignment& assignment);
 
 // nullptr when there is none of that type.
-const v1::Condition* FindCondition(const google::protobuf::RepeatedPtrField<v1::Condition>& conditions,
-                                   absl::string_view type);
+const v1::Condition* FindCondition(
+    const google::protobuf::RepeatedPtrField<v1::Condition>& conditions, absl::string_view type);
 
 // The word of an enum value as files have it: PhaseWord -> "OnHold". "-" for what is unspecified.
 template <typename Enum>

@@ -17,7 +17,8 @@ class JoinSteps {
   explicit JoinSteps(absl::Time begin) : begin_(begin) {}
 
   // The lines of the steps that this state of the record completes; each step once, in order.
-  std::vector<std::string> OnCluster(const v1::Cluster& cluster, const Style& style, absl::Time now);
+  std::vector<std::string> OnCluster(const v1::Cluster& cluster, const Style& style,
+                                     absl::Time now);
 
   // The cluster is Ready, or will not be without somebody's doing.
   bool done() const { return done_; }

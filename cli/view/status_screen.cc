@@ -29,7 +29,8 @@ std::vector<Finding> FindingsOf(const StatusInput& input) {
     if (state.tone == Tone::kGood) continue;
     std::string id = IdOf(cluster->name());
     std::string next = absl::StrCat("navectl cluster why ", id);
-    if (cluster->status().phase() == v1::CLUSTER_PHASE_PENDING && cluster->status().has_certificate_not_after()) {
+    if (cluster->status().phase() == v1::CLUSTER_PHASE_PENDING &&
+        cluster->status().has_certificate_not_after()) {
       next = absl::StrCat("navectl cluster accept ", id);
     }
     (Waits(state) ? bad : busy).push_back({absl::StrCat("cluster/", id), state, next});
@@ -40,8 +41,9 @@ std::vector<Finding> FindingsOf(const StatusInput& input) {
     std::string name = ShortName(*FindKind("bundle"), bundle->name(), input.project);
     std::string next = absl::StrCat("navectl why ", name);
     if (!bundle->status().held_hash().empty()) {
-      state.reason = absl::StrCat("leaves ", Count(bundle->status().held_clusters_size(), "cluster"), ": ",
-                                  absl::StrJoin(bundle->status().held_clusters(), ", "));
+      state.reason =
+          absl::StrCat("leaves ", Count(bundle->status().held_clusters_size(), "cluster"), ": ",
+                       absl::StrJoin(bundle->status().held_clusters(), ", "));
       next = absl::StrCat("navectl confirm ", name);
     }
     (Waits(state) ? bad : busy).push_back({name, state, next});
@@ -61,11 +63,11 @@ std::string FormatHub(const StatusInput& input, const Style& style, absl::Time n
   const v1::Condition* ready = FindCondition(hub.conditions(), "Ready");
   bool good = ready == nullptr || ready->status() == v1::CONDITION_STATUS_TRUE;
   Tone tone = good ? Tone::kGood : Tone::kBad;
-  std::string text =
-      absl::StrCat(style.Paint(Tone::kStrong, "Hub"), "       ", style.Paint(tone, good ? "Ready" : "Not ready"), " ",
-                   style.Paint(tone, style.Mark(tone)), "   version ", PrintableText(hub.version()), "   up ",
-                   FormatAgeOf(TimeOf(hub.has_term_start_time(), hub.term_start_time()), now), "   term ", hub.term(),
-                   "   revision ", hub.revision(), "\n");
+  std::string text = absl::StrCat(
+      style.Paint(Tone::kStrong, "Hub"), "       ", style.Paint(tone, good ? "Ready" : "Not ready"),
+      " ", style.Paint(tone, style.Mark(tone)), "   version ", PrintableText(hub.version()),
+      "   up ", FormatAgeOf(TimeOf(hub.has_term_start_time(), hub.term_start_time()), now),
+      "   term ", hub.term(), "   revision ", hub.revision(), "\n");
   for (const v1::Condition& condition : hub.conditions()) {
     if (condition.type() == "Ready" || condition.status() == v1::CONDITION_STATUS_TRUE) continue;
     absl::StrAppend(&text, "          ", style.Paint(Tone::kBad, style.Mark(Tone::kBad)), " ",
@@ -85,8 +87,10 @@ std::string FormatUnknown(const StatusInput& input, const Style& style, absl::Ti
   size_t rows = 0;
   for (const v1::UnknownCluster& cluster : input.hub.unknown_clusters()) {
     if (++rows > input.rows_max) break;
-    table.Add({Cell(std::string(style.Mark(Tone::kBad)), Tone::kBad), cluster.certificate_name(), cluster.address(),
-               absl::StrCat("seen ", FormatAgo(TimeOf(cluster.has_last_seen(), cluster.last_seen()), now)),
+    table.Add({Cell(std::string(style.Mark(Tone::kBad)), Tone::kBad), cluster.certificate_name(),
+               cluster.address(),
+               absl::StrCat("seen ",
+                            FormatAgo(TimeOf(cluster.has_last_seen(), cluster.last_seen()), now)),
                absl::StrCat("navectl cluster accept ", cluster.certificate_name())});
   }
   return absl::StrCat(text, table.Format(style, false, 2),
@@ -111,20 +115,25 @@ std::string FormatStatus(const StatusInput& input, const Style& style, absl::Tim
   }
   std::map<std::string, int> bundles;
   for (const v1::Bundle* bundle : input.bundles) ++bundles[StateOf(*bundle).word];
-  absl::StrAppend(&text, style.Paint(Tone::kStrong, "Clusters"), "  ", input.clusters.size(), CountsOf(clusters), "\n");
-  absl::StrAppend(&text, style.Paint(Tone::kStrong, "Bundles"), "   ", input.bundles.size(), CountsOf(bundles), "\n");
+  absl::StrAppend(&text, style.Paint(Tone::kStrong, "Clusters"), "  ", input.clusters.size(),
+                  CountsOf(clusters), "\n");
+  absl::StrAppend(&text, style.Paint(Tone::kStrong, "Bundles"), "   ", input.bundles.size(),
+                  CountsOf(bundles), "\n");
   std::string agents = CountsOf(versions);
-  absl::StrAppend(&text, style.Paint(Tone::kStrong, "Agents"), "    ", input.hub.sessions(), " connected",
-                  agents.empty() ? "" : absl::StrCat("; versions", agents), "\n");
+  absl::StrAppend(&text, style.Paint(Tone::kStrong, "Agents"), "    ", input.hub.sessions(),
+                  " connected", agents.empty() ? "" : absl::StrCat("; versions", agents), "\n");
   std::vector<Finding> findings = FindingsOf(input);
   if (!findings.empty()) {
     absl::StrAppend(&text, "\n", style.Paint(Tone::kStrong, "Not ready"), "\n");
     Table table({});
     for (size_t i = 0; i < findings.size() && i < input.rows_max; ++i) {
       const StateWord& state = findings[i].state;
-      std::string since = state.since == absl::InfinitePast() ? "" : absl::StrCat("for ", FormatAge(now - state.since));
-      table.Add({Cell(std::string(style.Mark(state.tone)), state.tone), findings[i].what, Cell(state.word, state.tone),
-                 state.reason == state.word ? "" : state.reason, since, findings[i].next});
+      std::string since = state.since == absl::InfinitePast()
+                              ? ""
+                              : absl::StrCat("for ", FormatAge(now - state.since));
+      table.Add({Cell(std::string(style.Mark(state.tone)), state.tone), findings[i].what,
+                 Cell(state.word, state.tone), state.reason == state.word ? "" : state.reason,
+                 since, findings[i].next});
     }
     absl::StrAppend(&text, table.Format(style, false, 2));
     if (findings.size() > input.rows_max) {

@@ -17,10 +17,11 @@ namespace nave::cli {
 namespace {
 
 absl::Status Usage(absl::string_view text) {
-  return MakeError(Reason::kUsageInvalid,
-                   absl::StrCat("`--for`: must be delete, create, a state like Ready, condition=NAME[=VALUE] or "
-                                "jsonpath={.path}=VALUE; got '",
-                                text, "'"));
+  return MakeError(
+      Reason::kUsageInvalid,
+      absl::StrCat("`--for`: must be delete, create, a state like Ready, condition=NAME[=VALUE] or "
+                   "jsonpath={.path}=VALUE; got '",
+                   text, "'"));
 }
 
 // {.status.counts.ready}, .status.conditions[0].type: members and indexes.
@@ -45,10 +46,12 @@ const Value* Walk(const Value& root, const std::vector<std::string>& path) {
 }
 
 bool ConditionIs(const Value& file, absl::string_view name, absl::string_view value) {
-  int64_t generation =
-      file.Find("metadata", "generation") == nullptr ? 0 : file.Find("metadata", "generation")->IntOr(0);
+  int64_t generation = file.Find("metadata", "generation") == nullptr
+                           ? 0
+                           : file.Find("metadata", "generation")->IntOr(0);
   const Value* conditions = file.Find("status", "conditions");
-  if (conditions == nullptr || !conditions->is_array()) return absl::EqualsIgnoreCase(value, "Unknown");
+  if (conditions == nullptr || !conditions->is_array())
+    return absl::EqualsIgnoreCase(value, "Unknown");
   for (const Value& condition : *conditions->array()) {
     if (!absl::EqualsIgnoreCase(condition.StringAt("type"), name)) continue;
     const Value* observed = condition.Find("observedGeneration");
@@ -65,14 +68,16 @@ bool GenerationSeen(const Value& file) {
   return seen == nullptr || generation == nullptr || seen->IntOr(0) >= generation->IntOr(0);
 }
 
-bool WordHolds(const std::string& word, const google::protobuf::Message& resource, const Value& file) {
+bool WordHolds(const std::string& word, const google::protobuf::Message& resource,
+               const Value& file) {
   const KindInfo* kind = KindOf(resource);
   std::string state;
   if (kind->kind == "Cluster") state = StateOf(static_cast<const v1::Cluster&>(resource)).word;
   if (kind->kind == "Bundle") state = StateOf(static_cast<const v1::Bundle&>(resource)).word;
   if (state.empty() || !absl::EqualsIgnoreCase(state, word)) {
     // Such a state outweighs the condition: a bundle that is being deleted is not Ready.
-    return (state.empty() || !absl::EqualsIgnoreCase(word, "Ready")) && ConditionIs(file, word, "True");
+    return (state.empty() || !absl::EqualsIgnoreCase(word, "Ready")) &&
+           ConditionIs(file, word, "True");
   }
   // What the state was before the last change says nothing.
   if (!GenerationSeen(file)) return false;
@@ -85,7 +90,8 @@ absl::StatusOr<WaitFor> ParseWaitFor(absl::string_view text) {
   WaitFor wait;
   absl::string_view rest = text;
   if (absl::ConsumePrefix(&rest, "condition=")) {
-    std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(rest, absl::MaxSplits('=', 1));
+    std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(rest, absl::MaxSplits('=', 1));
     wait.kind = WaitFor::Kind::kCondition;
     wait.name = std::string(parts.first);
     wait.value = parts.second.empty() ? "True" : std::string(parts.second);
@@ -111,10 +117,14 @@ absl::StatusOr<WaitFor> ParseWaitFor(absl::string_view text) {
 bool Holds(const WaitFor& wait, const google::protobuf::Message& resource) {
   Value file = ToFile(resource);
   switch (wait.kind) {
-    case WaitFor::Kind::kDelete: return false;
-    case WaitFor::Kind::kCreate: return true;
-    case WaitFor::Kind::kWord: return WordHolds(wait.name, resource, file);
-    case WaitFor::Kind::kCondition: return ConditionIs(file, wait.name, wait.value);
+    case WaitFor::Kind::kDelete:
+      return false;
+    case WaitFor::Kind::kCreate:
+      return true;
+    case WaitFor::Kind::kWord:
+      return WordHolds(wait.name, resource, file);
+    case WaitFor::Kind::kCondition:
+      return ConditionIs(file, wait.name, wait.value);
     case WaitFor::Kind::kPath: {
       const Value* found = Walk(file, wait.path);
       if (found == nullptr || wait.value.empty()) return found != nullptr;

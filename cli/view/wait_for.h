@@ -27,10 +27,12 @@ struct WaitFor {
 // USAGE_INVALID.
 absl::StatusOr<WaitFor> ParseWaitFor(absl::string_view text);
 
-// Of a resource that exists. A condition or state that speaks of an older generation does not count.
+// Of a resource that exists. A condition or state that speaks of an older generation does not
+// count.
 bool Holds(const WaitFor& wait, const google::protobuf::Message& resource);
 
-// "Degraded (ApplyFailed)": what is the case instead, for the error when time runs out. May be empty.
+// "Degraded (ApplyFailed)": what is the case instead, for the error when time runs out. May be
+// empty.
 std::string PresentState(const google::protobuf::Message& resource);
 
 }  // namespace nave::cli

@@ -9,8 +9,9 @@
 
 namespace nave {
 
-// Exponential back-off with full jitter: the n-th delay is uniform in [0, min(cap, base * 2^n)], as in the
-// Exponential Backoff and Jitter article of the AWS builders' library. `floor` keeps a server's minimum.
+// Exponential back-off with full jitter: the n-th delay is uniform in [0, min(cap, base * 2^n)], as
+// in the Exponential Backoff and Jitter article of the AWS builders' library. `floor` keeps a
+// server's minimum.
 class Backoff {
  public:
   Backoff(absl::Duration base, absl::Duration cap) : base_(base), cap_(cap) {}
@@ -31,7 +32,8 @@ class Backoff {
   int failures_ = 0;
 };
 
-// A small deterministic generator (splitmix64, Steele et al. 2014) for state machines that must replay from a seed.
+// A small deterministic generator (splitmix64, Steele et al. 2014) for state machines that must
+// replay from a seed.
 class SplitMix {
  public:
   explicit SplitMix(uint64_t seed) : state_(seed) {}

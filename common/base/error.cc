@@ -37,8 +37,8 @@ absl::Status MakeError(Reason reason, absl::string_view message, ErrorMetadata m
   return ErrorFromWire(info.code, message, info.upper, std::move(metadata));
 }
 
-absl::Status ErrorFromWire(absl::StatusCode code, absl::string_view message, absl::string_view reason,
-                           ErrorMetadata metadata) {
+absl::Status ErrorFromWire(absl::StatusCode code, absl::string_view message,
+                           absl::string_view reason, ErrorMetadata metadata) {
   absl::Status status(code, message);
   status.SetPayload(kReasonPayload, absl::Cord(reason));
   if (!metadata.empty()) status.SetPayload(kMetadataPayload, absl::Cord(Pack(metadata)));
@@ -66,9 +66,8 @@ ErrorMetadata ErrorMetadataOf(const absl::Status& status) {
 absl::Status Prepend(const absl::Status& status, absl::string_view context) {
   if (status.ok()) return status;
   absl::Status result(status.code(), absl::StrCat(context, ": ", status.message()));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-    result.SetPayload(url, payload);
-  });
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { result.SetPayload(url, payload); });
   return result;
 }
 

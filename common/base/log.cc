@@ -14,8 +14,8 @@ namespace nave {
 namespace {
 
 struct LogState {
-  std::shared_ptr<spdlog::logger> sink = std::make_shared<spdlog::logger>(
-      "nave", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  std::shared_ptr<spdlog::logger> sink =
+      std::make_shared<spdlog::logger>("nave", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   std::atomic<LogFormat> format = LogFormat::kText;
   std::atomic<LogLevel> least = LogLevel::kInfo;
   std::string logger = "nave";
@@ -27,7 +27,8 @@ struct LogState {
 };
 
 LogState& State() {
-  static LogState* state = new LogState;  // Never destroyed: threads may log until the process ends.
+  static LogState* state =
+      new LogState;  // Never destroyed: threads may log until the process ends.
   return *state;
 }
 
@@ -61,8 +62,7 @@ void SetLogLevel(LogLevel least) { State().least = least; }
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields) {
   LogState& state = State();
   if (level < state.least) return;
-  std::string time =
-      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
+  std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
   absl::string_view level_name = kLevelNames[static_cast<int>(level)];
   std::string line;
   if (state.format == LogFormat::kJson) {
@@ -81,8 +81,8 @@ void Log(LogLevel level, absl::string_view message, std::initializer_list<LogFie
     absl::StrAppend(&line, time, " ", level_name, " ", message);
     for (const LogField& field : fields) {
       absl::StrAppend(&line, " ", field.key, "=");
-      bool plain = !field.value.empty() &&
-                   field.value.find_first_of(" \"\n\t=") == std::string::npos;
+      bool plain =
+          !field.value.empty() && field.value.find_first_of(" \"\n\t=") == std::string::npos;
       if (plain) {
         line.append(field.value);
       } else {

@@ -1,4 +1,5 @@
-// Structured logs: one line per event on stderr, JSON or text, with a constant message and key=value fields.
+// Structured logs: one line per event on stderr, JSON or text, with a constant message and
+// key=value fields.
 #ifndef NAVE_COMMON_BASE_LOG_H_
 #define NAVE_COMMON_BASE_LOG_H_
 
@@ -26,9 +27,9 @@ struct LogField {
 void SetUpLog(absl::string_view logger, LogFormat format, LogLevel least);
 void SetLogLevel(LogLevel least);
 
-// Writes one line. Thread-safe; never blocks on anything but stderr. `message` is constant text: an event's name that a
-// person would search for. kInfo: a change of state that a user would ask about; kWarning: will be tried again, but
-// someone may need to act; kError: gave up.
+// Writes one line. Thread-safe; never blocks on anything but stderr. `message` is constant text: an
+// event's name that a person would search for. kInfo: a change of state that a user would ask
+// about; kWarning: will be tried again, but someone may need to act; kError: gave up.
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});
 
 inline void LogDebug(absl::string_view message, std::initializer_list<LogField> fields = {}) {

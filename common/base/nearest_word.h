@@ -9,8 +9,9 @@
 
 namespace nave {
 
-// The candidate with the fewest insertions, deletions, substitutions and swaps of neighbours, case ignored; the first of
-// several. Empty when none is nearer than a third of the word's length (at least 2). Pure.
+// The candidate with the fewest insertions, deletions, substitutions and swaps of neighbours, case
+// ignored; the first of several. Empty when none is nearer than a third of the word's length (at
+// least 2). Pure.
 std::string NearestWord(absl::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace nave

@@ -1,4 +1,5 @@
-// The registry of reason codes. One word each: CamelCase in conditions and status, UPPER_SNAKE in errors and refusals.
+// The registry of reason codes. One word each: CamelCase in conditions and status, UPPER_SNAKE in
+// errors and refusals.
 #ifndef NAVE_COMMON_BASE_REASONS_H_
 #define NAVE_COMMON_BASE_REASONS_H_
 

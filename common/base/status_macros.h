@@ -11,10 +11,10 @@
 #define NAVE_MACRO_CONCAT(a, b) NAVE_MACRO_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` is not OK.
-#define RETURN_IF_ERROR(expr)                     \
-  do {                                            \
-    ::absl::Status nave_status = (expr);          \
-    if (!nave_status.ok()) return nave_status;    \
+#define RETURN_IF_ERROR(expr)                  \
+  do {                                         \
+    ::absl::Status nave_status = (expr);       \
+    if (!nave_status.ok()) return nave_status; \
   } while (false)
 
 // ASSIGN_OR_RETURN(auto x, F()) assigns the value or returns the error.

@@ -48,7 +48,8 @@ Uuid Uuid::Random() {
 std::string RandomBytes(size_t size) {
   std::string bytes(size, '\0');
   // Without random numbers there are no keys and no uids: nothing sensible can go on.
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(size)) != 1) abort();
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(size)) != 1)
+    abort();
   return bytes;
 }
 

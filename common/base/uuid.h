@@ -27,7 +27,8 @@ struct Uuid {
 
   static std::optional<Uuid> Parse(absl::string_view text);
   static std::optional<Uuid> FromBytes(absl::string_view raw);
-  // Version 4 from the operating system's generator. Thread-safe. Pure code takes uids as arguments instead.
+  // Version 4 from the operating system's generator. Thread-safe. Pure code takes uids as arguments
+  // instead.
   static Uuid Random();
 
   template <typename H>

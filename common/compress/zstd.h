@@ -13,8 +13,8 @@ namespace nave {
 // One frame that names the size of its content. Deterministic for one version of the library.
 std::string ZstdCompress(absl::string_view data);
 
-// The content of exactly one frame. CONTENT_INVALID: not zstd, cut off, or followed by something. LIMIT_EXCEEDED: the content
-// is larger than `bytes_max`, which is found out without making it.
+// The content of exactly one frame. CONTENT_INVALID: not zstd, cut off, or followed by something.
+// LIMIT_EXCEEDED: the content is larger than `bytes_max`, which is found out without making it.
 absl::StatusOr<std::string> ZstdDecompress(absl::string_view compressed, size_t bytes_max);
 
 }  // namespace nave

@@ -25,9 +25,7 @@ const RemovalHold* RemovalVerdict::Find(const Uuid& key) const {
 RemovalVerdict EvaluateRemovalGuard(const std::vector<RemovalOrder>& orders, uint64_t owned) {
   RemovalVerdict verdict;
   verdict.owned = owned;
-  auto counts = [](const RemovalOrder& o) {
-    return !o.confirmed && !o.orphan && o.objects > 0;
-  };
+  auto counts = [](const RemovalOrder& o) { return !o.confirmed && !o.orphan && o.objects > 0; };
   for (const RemovalOrder& order : orders) {
     if (counts(order)) verdict.ordered += order.objects;
   }

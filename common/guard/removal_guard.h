@@ -1,5 +1,5 @@
-// The mass-delete guard: what may be removed from a cluster without a person's confirmation. The same function on hub
-// (for the answer of a write and for dry runs) and agent (which enforces it).
+// The mass-delete guard: what may be removed from a cluster without a person's confirmation. The
+// same function on hub (for the answer of a write and for dry runs) and agent (which enforces it).
 #ifndef NAVE_COMMON_GUARD_REMOVAL_GUARD_H_
 #define NAVE_COMMON_GUARD_REMOVAL_GUARD_H_
 
@@ -58,7 +58,8 @@ void CountRemoval(const ObjectKey& object, RemovalOrder& order);
 // Pure. `owned`: objects in all inventories of the cluster, those to be removed included.
 RemovalVerdict EvaluateRemovalGuard(const std::vector<RemovalOrder>& orders, uint64_t owned);
 
-// For people: "120 of 300 objects would be removed", "PersistentVolumeClaim shop/data would be removed".
+// For people: "120 of 300 objects would be removed", "PersistentVolumeClaim shop/data would be
+// removed".
 std::string DescribeHold(const RemovalHold& hold, const RemovalVerdict& verdict);
 
 }  // namespace nave

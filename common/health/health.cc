@@ -51,11 +51,13 @@ bool ReadConditions(const Value& object, std::vector<StatusCondition>* out) {
 
 HealthResult TerminatingHealth(const Value& object) {
   std::vector<std::string> finalizers;
-  if (const Value* list = object.Find("metadata", "finalizers"); list != nullptr && list->is_array()) {
+  if (const Value* list = object.Find("metadata", "finalizers");
+      list != nullptr && list->is_array()) {
     for (const Value& finalizer : *list->array()) finalizers.push_back(finalizer.StringOr(""));
   }
   std::string message = "is being deleted";
-  if (!finalizers.empty()) absl::StrAppend(&message, ", waits for ", absl::StrJoin(finalizers, ", "));
+  if (!finalizers.empty())
+    absl::StrAppend(&message, ", waits for ", absl::StrJoin(finalizers, ", "));
   return Verdict(Health::kTerminating, "Terminating", message);
 }
 
@@ -69,7 +71,8 @@ std::optional<HealthResult> GeneralHealth(const HealthSubject& subject) {
   }
   for (const StatusCondition& condition : subject.conditions) {
     if (!condition.IsTrue()) continue;
-    if (condition.type == "Reconciling") return VerdictOf(Health::kProgressing, condition, "Reconciling");
+    if (condition.type == "Reconciling")
+      return VerdictOf(Health::kProgressing, condition, "Reconciling");
     if (condition.type == "Stalled") return VerdictOf(Health::kDegraded, condition, "Stalled");
   }
   return std::nullopt;
@@ -84,10 +87,14 @@ std::optional<HealthResult> KindHealth(const ObjectKey& key, const HealthSubject
   if (is_apps && kind == "ReplicaSet") return ReplicaSetHealth(subject);
   if (key.group == "batch" && kind == "Job") return JobHealth(subject);
   if (key.group == "batch" && kind == "CronJob") return Healthy();
-  if (key.group == "policy" && kind == "PodDisruptionBudget") return DisruptionBudgetHealth(subject);
-  if (key.group == "autoscaling" && kind == "HorizontalPodAutoscaler") return AutoscalerHealth(subject);
-  if (key.group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition") return CrdHealth(subject);
-  if (key.group == "apiregistration.k8s.io" && kind == "APIService") return ApiServiceHealth(subject);
+  if (key.group == "policy" && kind == "PodDisruptionBudget")
+    return DisruptionBudgetHealth(subject);
+  if (key.group == "autoscaling" && kind == "HorizontalPodAutoscaler")
+    return AutoscalerHealth(subject);
+  if (key.group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition")
+    return CrdHealth(subject);
+  if (key.group == "apiregistration.k8s.io" && kind == "APIService")
+    return ApiServiceHealth(subject);
   if (!key.group.empty()) return std::nullopt;
   if (kind == "Pod") return PodHealth(subject);
   if (kind == "PersistentVolumeClaim") return ClaimHealth(subject);
@@ -137,11 +144,11 @@ HealthResult Verdict(Health health, absl::string_view reason, absl::string_view 
   return result;
 }
 
-HealthResult VerdictOf(Health health, const StatusCondition& condition, absl::string_view otherwise) {
+HealthResult VerdictOf(Health health, const StatusCondition& condition,
+                       absl::string_view otherwise) {
   return Verdict(health, condition.reason.empty() ? otherwise : absl::string_view(condition.reason),
-                 condition.message.empty()
-                     ? absl::StrCat(condition.type, " is ", condition.status)
-                     : condition.message);
+                 condition.message.empty() ? absl::StrCat(condition.type, " is ", condition.status)
+                                           : condition.message);
 }
 
 HealthResult EvaluateHealth(const Value& object, absl::Time now, absl::Time first_seen) {
@@ -149,10 +156,12 @@ HealthResult EvaluateHealth(const Value& object, absl::Time now, absl::Time firs
   if (deletion != nullptr && !deletion->is_null()) return TerminatingHealth(object);
   HealthSubject subject{object, {}, now, first_seen};
   if (!object.is_object() || !ReadConditions(object, &subject.conditions)) {
-    return Verdict(Health::kUnknown, "StatusMalformed", "status cannot be read: its conditions are no conditions");
+    return Verdict(Health::kUnknown, "StatusMalformed",
+                   "status cannot be read: its conditions are no conditions");
   }
   if (std::optional<HealthResult> result = GeneralHealth(subject)) return *std::move(result);
-  if (std::optional<HealthResult> result = KindHealth(KeyOf(object), subject)) return *std::move(result);
+  if (std::optional<HealthResult> result = KindHealth(KeyOf(object), subject))
+    return *std::move(result);
   const StatusCondition* ready = subject.Condition("Ready");
   if (ready == nullptr || ready->IsTrue()) return Healthy();
   return VerdictOf(Health::kProgressing, *ready, "NotReady");

@@ -15,12 +15,14 @@ struct HealthResult {
   // CamelCase; empty only when Healthy.
   std::string reason;
   std::string message;
-  // When the verdict changes by the passing of time alone (a pod that stays unschedulable); InfiniteFuture: never.
+  // When the verdict changes by the passing of time alone (a pod that stays unschedulable);
+  // InfiniteFuture: never.
   absl::Time recheck = absl::InfiniteFuture();
 };
 
-// The kstatus rules in their order, with the corrections of docs "apply engine" §0.20. `first_seen` is when the
-// agent first saw the object at its present generation in its present state (for rules that need a duration).
+// The kstatus rules in their order, with the corrections of docs "apply engine" §0.20. `first_seen`
+// is when the agent first saw the object at its present generation in its present state (for rules
+// that need a duration).
 HealthResult EvaluateHealth(const Value& object, absl::Time now, absl::Time first_seen);
 
 }  // namespace nave

@@ -59,7 +59,8 @@ HealthResult CrdHealth(const HealthSubject& subject) {
 HealthResult NamespaceHealth(const HealthSubject& subject) {
   std::string phase = subject.object.StringAt("status", "phase");
   if (phase == "Active") return Healthy();
-  if (phase == "Terminating") return Verdict(Health::kTerminating, "Terminating", "is being deleted");
+  if (phase == "Terminating")
+    return Verdict(Health::kTerminating, "Terminating", "is being deleted");
   return Progressing("NotActive", absl::StrCat("the phase is ", phase.empty() ? "not set" : phase));
 }
 

@@ -46,7 +46,8 @@ HealthResult Healthy();
 // `reason` must not be empty.
 HealthResult Verdict(Health health, absl::string_view reason, absl::string_view message);
 // With the condition's reason, or `otherwise` when it has none.
-HealthResult VerdictOf(Health health, const StatusCondition& condition, absl::string_view otherwise);
+HealthResult VerdictOf(Health health, const StatusCondition& condition,
+                       absl::string_view otherwise);
 inline HealthResult Progressing(absl::string_view reason, absl::string_view message) {
   return Verdict(Health::kProgressing, reason, message);
 }

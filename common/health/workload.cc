@@ -26,7 +26,8 @@ HealthResult After(const HealthSubject& subject, absl::Time since, absl::Duratio
   return before;
 }
 
-HealthResult DeploymentCounters(const HealthSubject& subject, bool progressing_ok, bool available_ok) {
+HealthResult DeploymentCounters(const HealthSubject& subject, bool progressing_ok,
+                                bool available_ok) {
   int64_t want = subject.Want();
   int64_t replicas = subject.StatusOrZero("replicas");
   int64_t updated = subject.StatusOrZero("updatedReplicas");
@@ -37,10 +38,13 @@ HealthResult DeploymentCounters(const HealthSubject& subject, bool progressing_o
   if (replicas > want) {
     return Progressing("ExtraPods", absl::StrCat("pods that are to go: ", replicas - want));
   }
-  if (updated > available) return Progressing("LessAvailable", Counts("available", available, updated));
+  if (updated > available)
+    return Progressing("LessAvailable", Counts("available", available, updated));
   if (want > ready) return Progressing("LessReady", Counts("ready", ready, want));
-  if (!progressing_ok) return Progressing("ReplicaSetNotAvailable", "the new ReplicaSet is not available");
-  if (!available_ok) return Progressing("DeploymentNotAvailable", "the deployment is not available");
+  if (!progressing_ok)
+    return Progressing("ReplicaSetNotAvailable", "the new ReplicaSet is not available");
+  if (!available_ok)
+    return Progressing("DeploymentNotAvailable", "the deployment is not available");
   return Healthy();
 }
 
@@ -60,11 +64,13 @@ HealthResult DeploymentHealth(const HealthSubject& subject) {
   const Value* paused = subject.object.Find("spec", "paused");
   int64_t updated = subject.StatusOrZero("updatedReplicas");
   if (paused != nullptr && paused->BoolOr(false) && updated < subject.Want()) {
-    return Verdict(Health::kSuspended, "DeploymentPaused", Counts("paused; updated", updated, subject.Want()));
+    return Verdict(Health::kSuspended, "DeploymentPaused",
+                   Counts("paused; updated", updated, subject.Want()));
   }
   bool rolled_out = progressing != nullptr && progressing->reason == "NewReplicaSetAvailable";
-  bool progressing_ok = subject.Spec("progressDeadlineSeconds").value_or(kNoDeadline) == kNoDeadline ||
-                        (rolled_out && progressing->IsTrue());
+  bool progressing_ok =
+      subject.Spec("progressDeadlineSeconds").value_or(kNoDeadline) == kNoDeadline ||
+      (rolled_out && progressing->IsTrue());
   bool available_ok = available != nullptr && available->IsTrue();
   HealthResult result = DeploymentCounters(subject, progressing_ok, available_ok);
   // With the rollout over nothing else will say that pods went away for good.
@@ -72,7 +78,8 @@ HealthResult DeploymentHealth(const HealthSubject& subject) {
   if (result.health != Health::kProgressing || !lost) return result;
   HealthResult degraded = result;
   degraded.health = Health::kDegraded;
-  return After(subject, subject.first_seen, kUnavailableGrace, std::move(result), std::move(degraded));
+  return After(subject, subject.first_seen, kUnavailableGrace, std::move(result),
+               std::move(degraded));
 }
 
 HealthResult StatefulSetHealth(const HealthSubject& subject) {
@@ -93,10 +100,12 @@ HealthResult StatefulSetHealth(const HealthSubject& subject) {
   if (replicas > want) {
     return Progressing("ExtraPods", absl::StrCat("pods that are to go: ", replicas - want));
   }
-  const Value* partition = subject.object.Find("spec", "updateStrategy", "rollingUpdate", "partition");
+  const Value* partition =
+      subject.object.Find("spec", "updateStrategy", "rollingUpdate", "partition");
   if (partition != nullptr && partition->is_number()) {
     int64_t wanted = want - partition->IntOr(0);
-    if (updated < wanted) return Progressing("PartitionRollout", Counts("updated", updated, wanted));
+    if (updated < wanted)
+      return Progressing("PartitionRollout", Counts("updated", updated, wanted));
     return Healthy();
   }
   if (want > current) return Progressing("LessCurrent", Counts("current", current, want));
@@ -129,7 +138,8 @@ HealthResult DaemonSetHealth(const HealthSubject& subject) {
   if (*desired > updated && !on_delete) {
     return Progressing("LessUpdated", Counts("updated", updated, *desired));
   }
-  if (*desired > available) return Progressing("LessAvailable", Counts("available", available, *desired));
+  if (*desired > available)
+    return Progressing("LessAvailable", Counts("available", available, *desired));
   if (*desired > ready) return Progressing("LessReady", Counts("ready", ready, *desired));
   return Healthy();
 }
@@ -160,7 +170,8 @@ std::optional<std::string> CrashLoopingContainer(const Value& pod) {
   const Value* statuses = pod.Find("status", "containerStatuses");
   if (statuses == nullptr || !statuses->is_array()) return std::nullopt;
   for (const Value& status : *statuses->array()) {
-    if (status.StringAt("state", "waiting", "reason") == "CrashLoopBackOff") return status.StringAt("name");
+    if (status.StringAt("state", "waiting", "reason") == "CrashLoopBackOff")
+      return status.StringAt("name");
   }
   return std::nullopt;
 }
@@ -203,7 +214,8 @@ HealthResult JobHealth(const HealthSubject& subject) {
     if (!condition.IsTrue()) continue;
     if (condition.type == "Complete") return Healthy();
     if (condition.type == "Failed") return VerdictOf(Health::kDegraded, condition, "JobFailed");
-    if (condition.type == "FailureTarget") return VerdictOf(Health::kDegraded, condition, "JobFailing");
+    if (condition.type == "FailureTarget")
+      return VerdictOf(Health::kDegraded, condition, "JobFailing");
     if (condition.type == "Suspended" && is_suspended) return Healthy();
   }
   if (subject.object.StringAt("status", "startTime").empty()) {

@@ -218,8 +218,8 @@ class Core : public ConnectionOwner, public std::enable_shared_from_this<Core> {
       return;
     }
     DialOptions dial{options_.host, options_.port, proxy_, tls_, options_.connect_timeout};
-    connections_.push_back(std::make_shared<Http2Connection>(*io_, options_, std::move(dial), authority_,
-                                                        this, &counters_));
+    connections_.push_back(std::make_shared<Http2Connection>(*io_, options_, std::move(dial),
+                                                             authority_, this, &counters_));
   }
 
   IoThread* const io_;  // Outlives this: its destructor runs Close.

@@ -84,8 +84,8 @@ struct Http2Request {
   std::string body;
   // More of the body follows by Write; such a request is never sent again.
   bool body_open = false;
-  // For streams that stay open: a GOAWAY ends it with kGoingAway at once, so that the caller moves to
-  // another connection instead of staying on one that is about to go.
+  // For streams that stay open: a GOAWAY ends it with kGoingAway at once, so that the caller moves
+  // to another connection instead of staying on one that is about to go.
   bool leave_on_goaway = false;
   // From the moment that it was sent to the response's headers.
   absl::Duration header_timeout = absl::Seconds(60);

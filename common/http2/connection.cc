@@ -16,7 +16,8 @@ constexpr size_t kReservedWindows = 4;
 }  // namespace
 
 Http2Connection::Http2Connection(IoThread& io, const Http2Options& options, DialOptions dial,
-                       std::string authority, ConnectionOwner* owner, ConnectionCounters* counters)
+                                 std::string authority, ConnectionOwner* owner,
+                                 ConnectionCounters* counters)
     : io_(io),
       options_(options),
       authority_(std::move(authority)),
@@ -210,8 +211,8 @@ void Http2Connection::LeaveGoingAway() {
   for (const int32_t id : leaving) {
     const std::shared_ptr<Exchange> exchange = Detach(id);
     session_->Reset(id);
-    owner_->OnFinished(exchange,
-                       {Http2Failure::kGoingAway, absl::StrCat(authority_, ": ", goaway_text_), {}});
+    owner_->OnFinished(
+        exchange, {Http2Failure::kGoingAway, absl::StrCat(authority_, ": ", goaway_text_), {}});
   }
 }
 

@@ -50,8 +50,8 @@ class ConnectionOwner {
 class Http2Connection : public TransportHandler, public Http2SessionHandler {
  public:
   // `options`, `owner` and `counters` must outlive the connection.
-  Http2Connection(IoThread& io, const Http2Options& options, DialOptions dial, std::string authority,
-             ConnectionOwner* owner, ConnectionCounters* counters);
+  Http2Connection(IoThread& io, const Http2Options& options, DialOptions dial,
+                  std::string authority, ConnectionOwner* owner, ConnectionCounters* counters);
   ~Http2Connection() override;
 
   bool is_connecting() const { return !open_; }

@@ -46,8 +46,8 @@ struct Shared {
   Connections connections;  // The one that has been idle longest comes first.
 };
 
-// One connection: reads a request, writes its answer, and again. Lives while an operation of it is pending or the
-// list has it.
+// One connection: reads a request, writes its answer, and again. Lives while an operation of it is
+// pending or the list has it.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, Shared* shared) : stream_(std::move(socket)), shared_(shared) {}
@@ -70,8 +70,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_->header_limit(static_cast<uint32_t>(shared_->options.header_bytes_max));
     parser_->body_limit(boost::none);  // Never read: see OnRead.
     stream_.expires_after(absl::ToChronoMilliseconds(shared_->options.timeout));
-    http::async_read_header(stream_, buffer_, *parser_,
-                            [self = shared_from_this()](error_code error, size_t) { self->OnRead(error); });
+    http::async_read_header(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](error_code error, size_t) { self->OnRead(error); });
   }
 
   void OnRead(error_code error) {
@@ -79,10 +80,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     shared_->connections.splice(shared_->connections.end(), shared_->connections, place_);
     if (error == http::error::end_of_stream || error == beast::error::timeout) return Close();
     if (error == http::error::header_limit) {
-      return Write({431, "text/plain; charset=utf-8", "the request's header fields are too large\n"}, false);
+      return Write(
+          {431, "text/plain; charset=utf-8", "the request's header fields are too large\n"}, false);
     }
     if (error) {
-      const bool malformed = error.category() == make_error_code(http::error::bad_method).category();
+      const bool malformed =
+          error.category() == make_error_code(http::error::bad_method).category();
       if (!malformed || error == http::error::partial_message) return Close();
       return Write({400, "text/plain; charset=utf-8", "not an HTTP request\n"}, false);
     }
@@ -91,7 +94,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const bool has_body = parser_->chunked() || parser_->content_length().value_or(0) > 0;
     const bool keep_alive = parser_->get().keep_alive() && !has_body;
     if (method != http::verb::get && method != http::verb::head) {
-      return Write({405, "text/plain; charset=utf-8", "only GET and HEAD are served\n"}, keep_alive);
+      return Write({405, "text/plain; charset=utf-8", "only GET and HEAD are served\n"},
+                   keep_alive);
     }
     const beast::string_view target = parser_->get().target();
     const size_t mark = target.find('?');
@@ -112,13 +116,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     response_.keep_alive(keep_alive);
     response_.body() = std::move(answer.body);
     response_.prepare_payload();
-    if (parser_->get().method() == http::verb::head) response_.body().clear();  // Content-Length stays.
+    if (parser_->get().method() == http::verb::head)
+      response_.body().clear();  // Content-Length stays.
     stream_.expires_after(absl::ToChronoMilliseconds(shared_->options.timeout));
-    http::async_write(stream_, response_, [self = shared_from_this(), keep_alive](error_code error, size_t) {
-      if (!self->listed_) return;
-      if (error || !keep_alive) return self->Finish();
-      self->Read();
-    });
+    http::async_write(stream_, response_,
+                      [self = shared_from_this(), keep_alive](error_code error, size_t) {
+                        if (!self->listed_) return;
+                        if (error || !keep_alive) return self->Finish();
+                        self->Read();
+                      });
   }
 
   // Ends the sending side first, so that the peer reads the answer rather than a reset.
@@ -151,7 +157,8 @@ class BeastServer : public HttpServer {
       acceptor_.close(ignored);
       pause_.cancel();
       stopping_ = true;
-      while (!shared_.connections.empty()) std::shared_ptr<Connection>(shared_.connections.front())->Close();
+      while (!shared_.connections.empty())
+        std::shared_ptr<Connection>(shared_.connections.front())->Close();
     });
     thread_.join();
   }
@@ -222,9 +229,10 @@ struct ListenAddress {
 };
 
 absl::StatusOr<ListenAddress> ParseAddress(absl::string_view text) {
-  const absl::Status invalid = MakeError(
-      Reason::kConfigInvalid,
-      absl::StrCat("listen address \"", text, "\": must be HOST:PORT with a numeric host, [IPv6]:PORT or :PORT"));
+  const absl::Status invalid =
+      MakeError(Reason::kConfigInvalid,
+                absl::StrCat("listen address \"", text,
+                             "\": must be HOST:PORT with a numeric host, [IPv6]:PORT or :PORT"));
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos) return invalid;
   ListenAddress address;
@@ -235,14 +243,16 @@ absl::StatusOr<ListenAddress> ParseAddress(absl::string_view text) {
   if (host.empty()) return address;
   const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
   error_code error;
-  address.host = asio::ip::make_address(std::string(host == "localhost" ? "127.0.0.1" : host), error);
+  address.host =
+      asio::ip::make_address(std::string(host == "localhost" ? "127.0.0.1" : host), error);
   if (error || address.host->is_v6() != bracketed) return invalid;
   return address;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(absl::string_view address, HttpHandler handler,
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(absl::string_view address,
+                                                               HttpHandler handler,
                                                                HttpServerOptions options) {
   ASSIGN_OR_RETURN(const ListenAddress parsed, ParseAddress(address));
   auto server = std::make_unique<BeastServer>(std::move(handler), options);
@@ -256,10 +266,12 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(absl::string_view
     }
   }
   if (error == asio::error::address_in_use) {
-    return MakeError(Reason::kPortInUse, absl::StrCat("listen address \"", address, "\": ", error.message()));
+    return MakeError(Reason::kPortInUse,
+                     absl::StrCat("listen address \"", address, "\": ", error.message()));
   }
   if (error) {
-    return MakeError(Reason::kConfigInvalid, absl::StrCat("listen address \"", address, "\": ", error.message()));
+    return MakeError(Reason::kConfigInvalid,
+                     absl::StrCat("listen address \"", address, "\": ", error.message()));
   }
   server->Start();
   return server;

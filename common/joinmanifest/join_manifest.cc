@@ -40,7 +40,8 @@ metadata:
 ---
 )";
 
-constexpr char kFullProfile[] = R"(# Profile "full": the agent may read and write every object of this cluster, Secrets included, because bundles may hold
+constexpr char kFullProfile[] =
+    R"(# Profile "full": the agent may read and write every object of this cluster, Secrets included, because bundles may hold
 # any kind of object. The verbs escalate and bind let it create the roles and bindings that a bundle holds; with them it
 # can give out any right. It may not impersonate, and nobody can reach it: it listens on nothing but its health port.
 apiVersion: rbac.authorization.k8s.io/v1
@@ -195,7 +196,8 @@ spec:
 )";
 
 absl::Status Invalid(absl::string_view field, absl::string_view rule, absl::string_view actual) {
-  return MakeError(Reason::kInvalidField, absl::StrCat("`", field, "`: ", rule, ", got '", actual, "'"),
+  return MakeError(Reason::kInvalidField,
+                   absl::StrCat("`", field, "`: ", rule, ", got '", actual, "'"),
                    {{"field", std::string(field)}});
 }
 
@@ -210,17 +212,20 @@ bool IsPlain(absl::string_view text) {
 
 absl::Status Check(const JoinManifestOptions& options) {
   if (options.profile == "namespaced") {
-    return MakeError(Reason::kNotSupportedYet, "`profile`: 'namespaced' comes with a later release; 'full' is allowed");
+    return MakeError(Reason::kNotSupportedYet,
+                     "`profile`: 'namespaced' comes with a later release; 'full' is allowed");
   }
   if (options.profile != "full") return Invalid("profile", "must be 'full'", options.profile);
   if (!IsId(options.agent_namespace) || options.agent_namespace == "default" ||
       options.agent_namespace.rfind("kube-", 0) == 0) {
-    return Invalid("agent_namespace",
-                   "must be an RFC 1123 label of at most 63 characters, other than 'default' and 'kube-…'",
-                   options.agent_namespace);
+    return Invalid(
+        "agent_namespace",
+        "must be an RFC 1123 label of at most 63 characters, other than 'default' and 'kube-…'",
+        options.agent_namespace);
   }
   if (!options.cluster.empty() && !IsId(options.cluster)) {
-    return Invalid("cluster", "must be an RFC 1123 label of at most 63 characters", options.cluster);
+    return Invalid("cluster", "must be an RFC 1123 label of at most 63 characters",
+                   options.cluster);
   }
   if (options.image.empty() || !IsPlain(options.image)) {
     return Invalid("image", "must be an image reference of at most 1024 characters", options.image);
@@ -230,12 +235,15 @@ absl::Status Check(const JoinManifestOptions& options) {
                    options.image_pull_secret);
   }
   if (options.replicas < 1 || options.replicas > kReplicasMax) {
-    return Invalid("replicas", absl::StrCat("must be 1 to ", kReplicasMax), absl::StrCat(options.replicas));
+    return Invalid("replicas", absl::StrCat("must be 1 to ", kReplicasMax),
+                   absl::StrCat(options.replicas));
   }
   // A proxy's URL may hold a password, so the error does not repeat it.
-  if (!IsPlain(options.https_proxy)) return Invalid("https_proxy", "must be a URL of at most 1024 characters", "…");
+  if (!IsPlain(options.https_proxy))
+    return Invalid("https_proxy", "must be a URL of at most 1024 characters", "…");
   if (!IsPlain(options.no_proxy)) {
-    return Invalid("no_proxy", "must be names, addresses and networks with commas between", options.no_proxy);
+    return Invalid("no_proxy", "must be names, addresses and networks with commas between",
+                   options.no_proxy);
   }
   return absl::OkStatus();
 }
@@ -250,11 +258,13 @@ std::string Variable(absl::string_view name, absl::string_view value) {
 absl::StatusOr<std::string> FormatJoinManifest(const JoinManifestOptions& options) {
   RETURN_IF_ERROR(Check(options));
   ASSIGN_OR_RETURN(const JoinTokenText token, ParseJoinToken(options.token));
-  if (!IsPlain(token.hub_address)) return MakeError(Reason::kTokenMalformed, "join token: unusable hub address");
+  if (!IsPlain(token.hub_address))
+    return MakeError(Reason::kTokenMalformed, "join token: unusable hub address");
   const std::string pull_secret =
       options.image_pull_secret.empty()
           ? ""
-          : absl::StrCat("      imagePullSecrets:\n      - name: ", options.image_pull_secret, "\n");
+          : absl::StrCat("      imagePullSecrets:\n      - name: ", options.image_pull_secret,
+                         "\n");
   const std::string proxy =
       Variable("HTTPS_PROXY", options.https_proxy) + Variable("NO_PROXY", options.no_proxy);
   absl::string_view folder = kJoinTokenPath;

@@ -1,7 +1,8 @@
 // What a person applies to a cluster so that it joins a hub: one self-contained YAML text.
 //
-// It holds the namespace, the agent's ServiceAccount and rights, the join token and the agent's Deployment. Applying it
-// again is harmless: an agent that has an identity keeps it, and a spent token is answered as before.
+// It holds the namespace, the agent's ServiceAccount and rights, the join token and the agent's
+// Deployment. Applying it again is harmless: an agent that has an identity keeps it, and a spent
+// token is answered as before.
 #ifndef NAVE_COMMON_JOINMANIFEST_JOIN_MANIFEST_H_
 #define NAVE_COMMON_JOINMANIFEST_JOIN_MANIFEST_H_
 
@@ -13,9 +14,11 @@
 namespace nave {
 
 // Fixed names in the manifest; the agent and its users rely on them.
-inline constexpr char kAgentName[] = "nave-agent";  // ServiceAccount, ClusterRole(Binding), Deployment, Lease.
+inline constexpr char kAgentName[] =
+    "nave-agent";  // ServiceAccount, ClusterRole(Binding), Deployment, Lease.
 inline constexpr char kJoinTokenSecret[] = "nave-join-token";
-inline constexpr char kJoinTokenKey[] = "token";  // In that Secret; the file's name in the container too.
+inline constexpr char kJoinTokenKey[] =
+    "token";  // In that Secret; the file's name in the container too.
 inline constexpr char kJoinTokenPath[] = "/etc/nave/join/token";
 inline constexpr char kDefaultAgentNamespace[] = "nave-system";
 inline constexpr char kDefaultAgentImage[] = "nave/agent:0.1.0";
@@ -39,12 +42,14 @@ struct JoinManifestOptions {
   std::string no_proxy;
 };
 
-// The manifest. The same options give the same bytes. Pure. Errors: TOKEN_MALFORMED; NOT_SUPPORTED_YET for a profile
-// that is to come; INVALID_FIELD for anything else that cannot be used, naming the field.
+// The manifest. The same options give the same bytes. Pure. Errors: TOKEN_MALFORMED;
+// NOT_SUPPORTED_YET for a profile that is to come; INVALID_FIELD for anything else that cannot be
+// used, naming the field.
 absl::StatusOr<std::string> FormatJoinManifest(const JoinManifestOptions& options);
 
-// `manifest` as one line for a shell on a machine with kubectl: "echo … | base64 -d | gunzip | kubectl apply -f -".
-// The same text gives the same line. It holds the token: as secret as the manifest.
+// `manifest` as one line for a shell on a machine with kubectl: "echo … | base64 -d | gunzip |
+// kubectl apply -f -". The same text gives the same line. It holds the token: as secret as the
+// manifest.
 std::string FormatPasteLine(absl::string_view manifest);
 
 }  // namespace nave

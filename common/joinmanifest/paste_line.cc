@@ -13,7 +13,8 @@ constexpr int kGzipFormat = 16;  // Added to the window's size: a gzip header, w
 std::string Gzip(absl::string_view text) {
   z_stream stream{};
   // Fails only for want of memory.
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, 8,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
     abort();
   }
   std::string out(deflateBound(&stream, text.size()), '\0');
@@ -31,7 +32,8 @@ std::string Gzip(absl::string_view text) {
 }  // namespace
 
 std::string FormatPasteLine(absl::string_view manifest) {
-  return absl::StrCat("echo ", absl::Base64Escape(Gzip(manifest)), " | base64 -d | gunzip | kubectl apply -f -");
+  return absl::StrCat("echo ", absl::Base64Escape(Gzip(manifest)),
+                      " | base64 -d | gunzip | kubectl apply -f -");
 }
 
 }  // namespace nave

@@ -37,7 +37,8 @@ absl::Status CheckText(const Value& object, absl::string_view key, absl::string_
   if (value == nullptr || value->is_null()) {
     for (const auto& [other, unused] : *object.object()) {
       if (absl::EqualsIgnoreCase(other, key) && other != key) {
-        return Invalid(absl::StrCat(path, " is missing; did you mean ", key, " instead of ", other, "?"));
+        return Invalid(
+            absl::StrCat(path, " is missing; did you mean ", key, " instead of ", other, "?"));
       }
     }
     return Invalid(absl::StrCat(path, " is missing"));
@@ -58,13 +59,15 @@ absl::Status CheckApiVersion(absl::string_view api_version) {
     bad = bad || !(absl::ascii_isalnum(c) || c == '.' || c == '-');
   }
   if (!bad) return absl::OkStatus();
-  return Invalid(absl::StrCat("apiVersion: want GROUP/VERSION or VERSION, got \"", api_version, "\""));
+  return Invalid(
+      absl::StrCat("apiVersion: want GROUP/VERSION or VERSION, got \"", api_version, "\""));
 }
 
 // Names go into URLs as they are.
 absl::Status CheckName(absl::string_view name) {
   if (name.size() > kNameBytesMax) {
-    return Invalid(absl::StrCat("metadata.name: want at most ", kNameBytesMax, " bytes, got ", name.size()));
+    return Invalid(
+        absl::StrCat("metadata.name: want at most ", kNameBytesMax, " bytes, got ", name.size()));
   }
   bool bad = name == "." || name == "..";
   for (char c : name) bad = bad || !absl::ascii_isprint(c) || c == '/' || c == '%' || c == ' ';
@@ -96,10 +99,12 @@ absl::Status CheckMetadata(const Value& metadata) {
   const Value* ns = metadata.Find("namespace");
   if (ns != nullptr && !ns->is_null()) {
     if (!ns->is_string()) {
-      return Invalid(absl::StrCat("metadata.namespace: want a string, got ", TypeName(*ns), "; quote it"));
+      return Invalid(
+          absl::StrCat("metadata.namespace: want a string, got ", TypeName(*ns), "; quote it"));
     }
     if (!ns->string()->empty() && !IsNamespaceName(*ns->string())) {
-      return Invalid(absl::StrCat("metadata.namespace: want an RFC 1123 label, got \"", *ns->string(), "\""));
+      return Invalid(
+          absl::StrCat("metadata.namespace: want an RFC 1123 label, got \"", *ns->string(), "\""));
     }
   }
   RETURN_IF_ERROR(CheckStrings(metadata.Find("labels"), "metadata.labels"));
@@ -111,7 +116,8 @@ absl::Status CheckKeys(const Value& value) {
     for (const auto& [key, member] : *members) {
       if (key.size() > kKeyBytesMax) {
         return Invalid(absl::StrCat("the key ", key.substr(0, 40), "... has ", key.size(),
-                                    " bytes, more than the ", kKeyBytesMax, " that an API server reads"));
+                                    " bytes, more than the ", kKeyBytesMax,
+                                    " that an API server reads"));
       }
       RETURN_IF_ERROR(CheckKeys(member));
     }
@@ -133,7 +139,8 @@ size_t PayloadBytes(const Value& object, absl::string_view field, bool base64) {
   if (map == nullptr || !map->is_object()) return 0;
   size_t bytes = 0;
   for (const auto& [key, value] : *map->object()) {
-    if (const std::string* text = value.string()) bytes += base64 ? DecodedSize(*text) : text->size();
+    if (const std::string* text = value.string())
+      bytes += base64 ? DecodedSize(*text) : text->size();
   }
   return bytes;
 }
@@ -155,7 +162,8 @@ bool IsNamespaceName(absl::string_view name) {
 
 absl::Status CheckObject(const Value& object) {
   if (!object.is_object()) {
-    return Invalid(absl::StrCat("want an object (a mapping with apiVersion and kind), got ", TypeName(object)));
+    return Invalid(absl::StrCat("want an object (a mapping with apiVersion and kind), got ",
+                                TypeName(object)));
   }
   RETURN_IF_ERROR(CheckText(object, "kind", "kind"));
   RETURN_IF_ERROR(CheckText(object, "apiVersion", "apiVersion"));
@@ -184,16 +192,20 @@ absl::Status CheckLimits(const Value& object) {
   } else if (is_core && kind == "Secret") {
     payload = PayloadBytes(object, "data", true);
   }
-  if (payload > kPayloadBytesMax) return TooLarge(absl::StrCat(kind, " payload"), payload, kPayloadBytesMax);
+  if (payload > kPayloadBytesMax)
+    return TooLarge(absl::StrCat(kind, " payload"), payload, kPayloadBytesMax);
   size_t annotations = 0;
-  if (const Value* map = object.Find("metadata", "annotations"); map != nullptr && map->is_object()) {
-    for (const auto& [key, value] : *map->object()) annotations += key.size() + value.StringOr("").size();
+  if (const Value* map = object.Find("metadata", "annotations");
+      map != nullptr && map->is_object()) {
+    for (const auto& [key, value] : *map->object())
+      annotations += key.size() + value.StringOr("").size();
   }
   if (annotations > kAnnotationsBytesMax) {
     return TooLarge("metadata.annotations", annotations, kAnnotationsBytesMax);
   }
   size_t bytes = FormatJson(object).size();
-  return bytes > kObjectBytesMax ? TooLarge("object as JSON", bytes, kObjectBytesMax) : absl::OkStatus();
+  return bytes > kObjectBytesMax ? TooLarge("object as JSON", bytes, kObjectBytesMax)
+                                 : absl::OkStatus();
 }
 
 }  // namespace nave

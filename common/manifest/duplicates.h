@@ -10,8 +10,9 @@
 
 namespace nave {
 
-// DUPLICATE_OBJECT when two objects have one key, whatever their versions; the message names both places. An object without
-// a namespace counts as in `default_namespace` too (empty: not looked at): on the spoke the two would be one.
+// DUPLICATE_OBJECT when two objects have one key, whatever their versions; the message names both
+// places. An object without a namespace counts as in `default_namespace` too (empty: not looked
+// at): on the spoke the two would be one.
 absl::Status CheckDuplicates(const std::vector<ManifestObject>& objects,
                              absl::string_view default_namespace);
 

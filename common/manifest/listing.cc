@@ -27,7 +27,8 @@ absl::StatusOr<Listing::Entry> ParseEntry(const Value& item) {
   std::optional<Digest> digest = Digest::FromHex(text(4));
   if (!digest.has_value()) return Bad("an object has no digest");
   Listing::Entry entry{{text(0), text(1), text(2), text(3)}, *digest};
-  if (entry.key.kind.empty() || entry.key.name.empty()) return Bad("an object has no kind or no name");
+  if (entry.key.kind.empty() || entry.key.name.empty())
+    return Bad("an object has no kind or no name");
   return entry;
 }
 

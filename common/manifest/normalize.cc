@@ -33,7 +33,8 @@ Value* FindMutable(Value* object, absl::string_view key, Keys... rest) {
   return FindMutable(FindMutable(object, key), rest...);
 }
 
-// Null values go, and the map itself when nothing is left: for the API server all of these are the absent map.
+// Null values go, and the map itself when nothing is left: for the API server all of these are the
+// absent map.
 void DropEmptyStrings(Value* metadata, absl::string_view field) {
   Value* map = FindMutable(metadata, field);
   if (map == nullptr) return;
@@ -65,8 +66,8 @@ void NormalizeMetadata(Value* metadata) {
   DropEmptyStrings(metadata, "annotations");
 }
 
-// Generators write `creationTimestamp: null` wherever metadata is embedded; the API server answers it with writes that
-// nobody asked for.
+// Generators write `creationTimestamp: null` wherever metadata is embedded; the API server answers
+// it with writes that nobody asked for.
 void DropNullTimestamps(Value* value) {
   if (Object* members = value->mutable_object()) {
     for (auto& [key, member] : *members) {
@@ -106,17 +107,20 @@ void NormalizeClusterRole(Value* object) {
   if (rules->is_null() || (rules->is_array() && rules->array()->empty())) Erase(object, "rules");
 }
 
-// Something else (cert-manager and its like) fills in the bundle: a placeholder would take it away again and again.
+// Something else (cert-manager and its like) fills in the bundle: a placeholder would take it away
+// again and again.
 void DropPlaceholderCa(Value* holder, absl::string_view path, std::vector<std::string>* warnings) {
   const Value* bundle = holder != nullptr ? std::as_const(*holder).Find("caBundle") : nullptr;
   if (bundle == nullptr) return;
   std::string decoded;
   std::string text = bundle->StringOr("");
-  if (absl::Base64Unescape(text, &decoded) && absl::StrContains(decoded, "-----BEGIN CERTIFICATE-----")) {
+  if (absl::Base64Unescape(text, &decoded) &&
+      absl::StrContains(decoded, "-----BEGIN CERTIFICATE-----")) {
     return;
   }
   if (!text.empty() && warnings != nullptr) {
-    warnings->push_back(absl::StrCat(path, ".caBundle holds no certificate and is left to whoever fills it in"));
+    warnings->push_back(
+        absl::StrCat(path, ".caBundle holds no certificate and is left to whoever fills it in"));
   }
   Erase(holder, "caBundle");
 }
@@ -138,7 +142,8 @@ void NormalizeCaBundles(Value* object, const ObjectKey& key, std::vector<std::st
   }
 }
 
-// Values of ConfigMap and Secret maps are text; the server answers anything else with an internal error.
+// Values of ConfigMap and Secret maps are text; the server answers anything else with an internal
+// error.
 absl::Status CheckPayload(const Value& object, absl::string_view field) {
   const Value* map = object.Find(field);
   if (map == nullptr || map->is_null()) return absl::OkStatus();
@@ -161,7 +166,8 @@ absl::Status NormalizeSecret(Value* object) {
   if (strings == nullptr) return absl::OkStatus();
   if (const Object* members = strings->object()) {
     Object encoded;
-    for (const auto& [name, value] : *members) encoded[name] = absl::Base64Escape(value.StringOr(""));
+    for (const auto& [name, value] : *members)
+      encoded[name] = absl::Base64Escape(value.StringOr(""));
     for (auto& [name, value] : encoded) (*object)["data"][name] = std::move(value);
   }
   Erase(object, "stringData");
@@ -176,7 +182,8 @@ absl::Status NormalizeObject(Value* object, std::vector<std::string>* warnings) 
   NormalizeMetadata(FindMutable(object, "metadata"));
   DropNullTimestamps(object);
   if (IsWorkloadGroup(key.group)) NormalizeTemplates(object);
-  if (key.group == "rbac.authorization.k8s.io" && key.kind == "ClusterRole") NormalizeClusterRole(object);
+  if (key.group == "rbac.authorization.k8s.io" && key.kind == "ClusterRole")
+    NormalizeClusterRole(object);
   NormalizeCaBundles(object, key, warnings);
   if (!key.group.empty()) return absl::OkStatus();
   if (key.kind == "Secret") return NormalizeSecret(object);

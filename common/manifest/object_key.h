@@ -13,7 +13,7 @@ namespace nave {
 struct ObjectKey {
   std::string group;  // Empty: core.
   std::string kind;
-  std::string ns;     // Empty: cluster-scoped, or not yet defaulted.
+  std::string ns;  // Empty: cluster-scoped, or not yet defaulted.
   std::string name;
 
   auto operator<=>(const ObjectKey&) const = default;

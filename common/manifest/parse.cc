@@ -57,7 +57,8 @@ struct FileReader {
   absl::Status AddList(Value list, const std::string& origin) {
     Array items;
     if (Object* members = list.mutable_object(); members->count("items") > 0) {
-      if (Array* present = members->find("items")->second.mutable_array()) items = std::move(*present);
+      if (Array* present = members->find("items")->second.mutable_array())
+        items = std::move(*present);
     }
     for (size_t i = 0; i < items.size(); ++i) {
       InheritType(list, &items[i]);

@@ -13,8 +13,8 @@
 
 namespace nave {
 
-// One object of a manifest file, ready to be sent: server-owned fields, status and nulls in metadata stripped, lists
-// flattened.
+// One object of a manifest file, ready to be sent: server-owned fields, status and nulls in
+// metadata stripped, lists flattened.
 struct ManifestObject {
   ObjectKey key;
   std::string version;
@@ -23,8 +23,8 @@ struct ManifestObject {
   std::string origin;
 };
 
-// Reads one file. Errors carry MANIFEST_INVALID, DUPLICATE_KEY, DUPLICATE_OBJECT, OBJECT_TOO_LARGE and name path,
-// document, line and field. `warnings` may be null.
+// Reads one file. Errors carry MANIFEST_INVALID, DUPLICATE_KEY, DUPLICATE_OBJECT, OBJECT_TOO_LARGE
+// and name path, document, line and field. `warnings` may be null.
 absl::StatusOr<std::vector<ManifestObject>> ParseManifestFile(absl::string_view path,
                                                               absl::string_view content,
                                                               std::vector<std::string>* warnings);
@@ -39,7 +39,7 @@ struct RenderedBundle {
   std::vector<RenderedObject> objects;  // Sorted by key.
   std::string listing;                  // Canonical JSON, see FormatListing.
   Digest listing_digest;
-  uint64_t bytes = 0;                   // Listing and objects.
+  uint64_t bytes = 0;  // Listing and objects.
 };
 
 // Options that are part of the listing.
@@ -55,15 +55,17 @@ struct ManifestFile {
   std::string content;
 };
 
-// Canonical objects + listing + digests of a bundle at feature level 1. Adds a Namespace object `default_namespace`
-// when `create_namespace`, unless it is "default" or "kube-*" or one of the files has it. Errors as ParseManifestFile's, and
-// DUPLICATE_OBJECT over files, LIMIT_EXCEEDED, BUNDLE_EMPTY (unless `allow_empty`). Pure.
-// Overrides per cluster will be a step between parsing and canonical form.
+// Canonical objects + listing + digests of a bundle at feature level 1. Adds a Namespace object
+// `default_namespace` when `create_namespace`, unless it is "default" or "kube-*" or one of the
+// files has it. Errors as ParseManifestFile's, and DUPLICATE_OBJECT over files, LIMIT_EXCEEDED,
+// BUNDLE_EMPTY (unless `allow_empty`). Pure. Overrides per cluster will be a step between parsing
+// and canonical form.
 absl::StatusOr<RenderedBundle> RenderBundle(const std::vector<ManifestFile>& files,
                                             const ListingOptions& options, bool create_namespace,
                                             bool allow_empty, std::vector<std::string>* warnings);
 
-// A listing as the agent reads it. Refuses what FormatListing would not have written (CONTENT_INVALID).
+// A listing as the agent reads it. Refuses what FormatListing would not have written
+// (CONTENT_INVALID).
 struct Listing {
   ListingOptions options;
   struct Entry {

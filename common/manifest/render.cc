@@ -29,8 +29,9 @@ bool WantsNamespace(absl::string_view name) {
 
 absl::Status CheckBundleLimits(const RenderedBundle& bundle) {
   if (bundle.objects.size() > kBundleObjectsMax) {
-    return MakeError(Reason::kLimitExceeded, absl::StrCat("bundle: want at most ", kBundleObjectsMax,
-                                                          " objects, got ", bundle.objects.size()));
+    return MakeError(Reason::kLimitExceeded,
+                     absl::StrCat("bundle: want at most ", kBundleObjectsMax, " objects, got ",
+                                  bundle.objects.size()));
   }
   if (bundle.bytes > kBundleBytesMax) {
     return MakeError(Reason::kLimitExceeded, absl::StrCat("bundle: want at most ", kBundleBytesMax,
@@ -50,8 +51,8 @@ absl::Status CheckDuplicates(const std::vector<ManifestObject>& objects,
     auto [first, is_new] = seen.emplace(std::move(key), &object);
     if (is_new) continue;
     return MakeError(Reason::kDuplicateObject,
-                     absl::StrCat(object.key.ToString(), " is there twice: ", first->second->origin, " and ",
-                                  object.origin));
+                     absl::StrCat(object.key.ToString(), " is there twice: ", first->second->origin,
+                                  " and ", object.origin));
   }
   return absl::OkStatus();
 }
@@ -61,8 +62,9 @@ absl::StatusOr<RenderedBundle> RenderBundle(const std::vector<ManifestFile>& fil
                                             bool allow_empty, std::vector<std::string>* warnings) {
   const std::string& default_namespace = options.default_namespace;
   if (!IsNamespaceName(default_namespace)) {
-    return MakeError(Reason::kInvalidField, absl::StrCat("default_namespace: want an RFC 1123 label, got \"",
-                                                         default_namespace, "\""));
+    return MakeError(
+        Reason::kInvalidField,
+        absl::StrCat("default_namespace: want an RFC 1123 label, got \"", default_namespace, "\""));
   }
   std::vector<ManifestObject> objects;
   for (const ManifestFile& file : files) {
@@ -82,7 +84,8 @@ absl::StatusOr<RenderedBundle> RenderBundle(const std::vector<ManifestFile>& fil
     has_namespace = has_namespace || object.key == namespace_key;
     bundle.objects.push_back(Render(object.key, object.object));
   }
-  // An empty bundle stays empty: its last version removes the namespace that an earlier one brought.
+  // An empty bundle stays empty: its last version removes the namespace that an earlier one
+  // brought.
   if (create_namespace && !has_namespace && !objects.empty() && WantsNamespace(default_namespace)) {
     Value object;
     object["apiVersion"] = "v1";

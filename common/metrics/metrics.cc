@@ -57,30 +57,36 @@ class HistogramOf : public Histogram {
 
 class PrometheusRegistry : public MetricRegistry {
  public:
-  Counter& AddCounter(absl::string_view name, absl::string_view help, const MetricLabels& labels) override {
+  Counter& AddCounter(absl::string_view name, absl::string_view help,
+                      const MetricLabels& labels) override {
     std::lock_guard lock(mutex_);
-    prometheus::Counter& counter =
-        prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(registry_).Add(
-            ToLabels(labels));
+    prometheus::Counter& counter = prometheus::BuildCounter()
+                                       .Name(std::string(name))
+                                       .Help(std::string(help))
+                                       .Register(registry_)
+                                       .Add(ToLabels(labels));
     return Keep<Counter>(counters_, std::make_unique<CounterOf>(counter));
   }
 
-  Gauge& AddGauge(absl::string_view name, absl::string_view help, const MetricLabels& labels) override {
+  Gauge& AddGauge(absl::string_view name, absl::string_view help,
+                  const MetricLabels& labels) override {
     std::lock_guard lock(mutex_);
     return Keep<Gauge>(gauges_, std::make_unique<GaugeOf>(RegisterGauge(name, help, labels)));
   }
 
-  Histogram& AddHistogram(absl::string_view name, absl::string_view help, const std::vector<double>& bounds,
-                          const MetricLabels& labels) override {
+  Histogram& AddHistogram(absl::string_view name, absl::string_view help,
+                          const std::vector<double>& bounds, const MetricLabels& labels) override {
     std::lock_guard lock(mutex_);
-    prometheus::Histogram& histogram =
-        prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(registry_).Add(
-            ToLabels(labels), bounds);
+    prometheus::Histogram& histogram = prometheus::BuildHistogram()
+                                           .Name(std::string(name))
+                                           .Help(std::string(help))
+                                           .Register(registry_)
+                                           .Add(ToLabels(labels), bounds);
     return Keep<Histogram>(histograms_, std::make_unique<HistogramOf>(histogram));
   }
 
-  void AddGaugeFunction(absl::string_view name, absl::string_view help, std::function<double()> read,
-                        const MetricLabels& labels) override {
+  void AddGaugeFunction(absl::string_view name, absl::string_view help,
+                        std::function<double()> read, const MetricLabels& labels) override {
     std::lock_guard lock(mutex_);
     functions_.emplace_back(&RegisterGauge(name, help, labels), std::move(read));
   }
@@ -96,7 +102,8 @@ class PrometheusRegistry : public MetricRegistry {
       for (const auto& [gauge, read] : functions_) gauge->Set(read());
     }
     std::vector<prometheus::MetricFamily> families = registry_.Collect();
-    std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::sort(families.begin(), families.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
     for (prometheus::MetricFamily& family : families) {
       std::sort(family.metric.begin(), family.metric.end(),
                 [](const auto& a, const auto& b) { return a.label < b.label; });
@@ -107,9 +114,13 @@ class PrometheusRegistry : public MetricRegistry {
   }
 
  private:
-  prometheus::Gauge& RegisterGauge(absl::string_view name, absl::string_view help, const MetricLabels& labels) {
-    return prometheus::BuildGauge().Name(std::string(name)).Help(std::string(help)).Register(registry_).Add(
-        ToLabels(labels));
+  prometheus::Gauge& RegisterGauge(absl::string_view name, absl::string_view help,
+                                   const MetricLabels& labels) {
+    return prometheus::BuildGauge()
+        .Name(std::string(name))
+        .Help(std::string(help))
+        .Register(registry_)
+        .Add(ToLabels(labels));
   }
 
   template <typename T>
@@ -134,9 +145,11 @@ double StatField(size_t number) {
   // The second field, the program's name, may have spaces; the last ')' ends it.
   const size_t end = line.rfind(')');
   if (end == std::string::npos) return 0;
-  const std::vector<absl::string_view> fields = absl::StrSplit(absl::string_view(line).substr(end + 2), ' ');
+  const std::vector<absl::string_view> fields =
+      absl::StrSplit(absl::string_view(line).substr(end + 2), ' ');
   double value = 0;
-  if (number < 3 || number - 3 >= fields.size() || !absl::SimpleAtod(fields[number - 3], &value)) return 0;
+  if (number < 3 || number - 3 >= fields.size() || !absl::SimpleAtod(fields[number - 3], &value))
+    return 0;
   return value;
 }
 
@@ -159,18 +172,24 @@ double StartTime() {
 
 }  // namespace
 
-std::unique_ptr<MetricRegistry> MakeMetricRegistry() { return std::make_unique<PrometheusRegistry>(); }
+std::unique_ptr<MetricRegistry> MakeMetricRegistry() {
+  return std::make_unique<PrometheusRegistry>();
+}
 
 void AddProcessMetrics(MetricRegistry& registry, absl::string_view version) {
   static const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
   static const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
-  registry.AddGaugeFunction("process_resident_memory_bytes", "Resident memory.", [] { return StatField(24) * page; });
+  registry.AddGaugeFunction("process_resident_memory_bytes", "Resident memory.",
+                            [] { return StatField(24) * page; });
   registry.AddGaugeFunction("process_cpu_seconds_total", "CPU time, user and system.",
                             [] { return (StatField(14) + StatField(15)) / ticks; });
   registry.AddGaugeFunction("process_threads", "Threads.", [] { return StatField(20); });
   registry.AddGaugeFunction("process_open_fds", "Open file descriptors.", OpenDescriptors);
-  registry.AddGauge("process_start_time_seconds", "Start of the process, seconds since 1970.").Set(StartTime());
-  registry.AddGauge("build_info", "Always 1; the label says what was built.", {{"version", std::string(version)}})
+  registry.AddGauge("process_start_time_seconds", "Start of the process, seconds since 1970.")
+      .Set(StartTime());
+  registry
+      .AddGauge("build_info", "Always 1; the label says what was built.",
+                {{"version", std::string(version)}})
       .Set(1);
 }
 

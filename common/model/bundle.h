@@ -102,7 +102,8 @@ struct BundleRevision {
   ObjectMeta meta;
   // Digest of the listing: the assignment's digest for clusters without overrides.
   Digest listing;
-  // Manifests as they came (blobs), for `view=FULL` and roll-back. Empty in what the store gives, see BundleSpec.
+  // Manifests as they came (blobs), for `view=FULL` and roll-back. Empty in what the store gives,
+  // see BundleSpec.
   std::vector<Manifest> manifests;
   Digest manifest_list;
   std::string default_namespace;

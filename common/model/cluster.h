@@ -72,7 +72,8 @@ struct ClusterStatus {
   uint32_t certificate_generation = 0;
   // Highest generation seen in a session or issued.
   uint32_t certificate_generation_seen = 0;
-  // End of the newest certificate seen in a session or a renewal (not: issued, the answer may have been lost).
+  // End of the newest certificate seen in a session or a renewal (not: issued, the answer may have
+  // been lost).
   absl::Time certificate_not_after = absl::InfinitePast();
   // Empty until the first session; cleared by a rejoin.
   std::string kube_system_uid;

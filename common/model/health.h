@@ -6,8 +6,8 @@
 
 namespace nave {
 
-// In order of the roll-up, worst last. kstatus: Current = Healthy, InProgress = Progressing, Failed = Degraded,
-// NotFound = Missing.
+// In order of the roll-up, worst last. kstatus: Current = Healthy, InProgress = Progressing, Failed
+// = Degraded, NotFound = Missing.
 enum class Health {
   kHealthy = 0,
   kSuspended,

@@ -30,7 +30,8 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-// Sets the condition of that type; `since` moves only when the status changes. Returns whether anything changed.
+// Sets the condition of that type; `since` moves only when the status changes. Returns whether
+// anything changed.
 bool SetCondition(std::vector<Condition>* conditions, Condition condition);
 const Condition* FindCondition(const std::vector<Condition>& conditions, absl::string_view type);
 // Whether there was one.

@@ -10,67 +10,110 @@ namespace nave {
 
 absl::string_view FormatHealth(Health health) {
   switch (health) {
-    case Health::kHealthy: return "Healthy";
-    case Health::kSuspended: return "Suspended";
-    case Health::kProgressing: return "Progressing";
-    case Health::kTerminating: return "Terminating";
-    case Health::kUnknown: return "Unknown";
-    case Health::kMissing: return "Missing";
-    case Health::kDegraded: return "Degraded";
+    case Health::kHealthy:
+      return "Healthy";
+    case Health::kSuspended:
+      return "Suspended";
+    case Health::kProgressing:
+      return "Progressing";
+    case Health::kTerminating:
+      return "Terminating";
+    case Health::kUnknown:
+      return "Unknown";
+    case Health::kMissing:
+      return "Missing";
+    case Health::kDegraded:
+      return "Degraded";
   }
   return "Unknown";
 }
 
 absl::string_view FormatClusterPhase(ClusterPhase phase) {
   switch (phase) {
-    case ClusterPhase::kRemoving: return "Removing";
-    case ClusterPhase::kRevoked: return "Revoked";
-    case ClusterPhase::kRejected: return "Rejected";
-    case ClusterPhase::kPending: return "Pending";
-    case ClusterPhase::kDisconnected: return "Disconnected";
-    case ClusterPhase::kOnHold: return "OnHold";
-    case ClusterPhase::kSyncing: return "Syncing";
-    case ClusterPhase::kDegraded: return "Degraded";
-    case ClusterPhase::kReady: return "Ready";
+    case ClusterPhase::kRemoving:
+      return "Removing";
+    case ClusterPhase::kRevoked:
+      return "Revoked";
+    case ClusterPhase::kRejected:
+      return "Rejected";
+    case ClusterPhase::kPending:
+      return "Pending";
+    case ClusterPhase::kDisconnected:
+      return "Disconnected";
+    case ClusterPhase::kOnHold:
+      return "OnHold";
+    case ClusterPhase::kSyncing:
+      return "Syncing";
+    case ClusterPhase::kDegraded:
+      return "Degraded";
+    case ClusterPhase::kReady:
+      return "Ready";
   }
   return "Pending";
 }
 
 absl::string_view FormatPhase(Phase phase) {
   switch (phase) {
-    case Phase::kPending: return "Pending";
-    case Phase::kApplying: return "Applying";
-    case Phase::kApplied: return "Applied";
-    case Phase::kFailed: return "Failed";
-    case Phase::kPruneWaiting: return "PruneWaiting";
-    case Phase::kRemovalHeld: return "RemovalHeld";
-    case Phase::kRemoving: return "Removing";
-    case Phase::kRemoved: return "Removed";
-    case Phase::kNotDesired: return "NotDesired";
-    case Phase::kRejected: return "Rejected";
+    case Phase::kPending:
+      return "Pending";
+    case Phase::kApplying:
+      return "Applying";
+    case Phase::kApplied:
+      return "Applied";
+    case Phase::kFailed:
+      return "Failed";
+    case Phase::kPruneWaiting:
+      return "PruneWaiting";
+    case Phase::kRemovalHeld:
+      return "RemovalHeld";
+    case Phase::kRemoving:
+      return "Removing";
+    case Phase::kRemoved:
+      return "Removed";
+    case Phase::kNotDesired:
+      return "NotDesired";
+    case Phase::kRejected:
+      return "Rejected";
   }
   return "Pending";
 }
 
 absl::string_view FormatRefusalReason(RefusalReason reason) {
   switch (reason) {
-    case RefusalReason::kUnspecified: return "UNSPECIFIED";
-    case RefusalReason::kNotAccepted: return "NOT_ACCEPTED";
-    case RefusalReason::kRejected: return "REJECTED";
-    case RefusalReason::kRevoked: return "REVOKED";
-    case RefusalReason::kUnknownCluster: return "UNKNOWN_CLUSTER";
-    case RefusalReason::kWrongCluster: return "WRONG_CLUSTER";
-    case RefusalReason::kCertExpired: return "CERT_EXPIRED";
-    case RefusalReason::kCertUntrusted: return "CERT_UNTRUSTED";
-    case RefusalReason::kSuperseded: return "SUPERSEDED";
-    case RefusalReason::kStaleAttempt: return "STALE_ATTEMPT";
-    case RefusalReason::kDuplicateIdentity: return "DUPLICATE_IDENTITY";
-    case RefusalReason::kProtocolUnsupported: return "PROTOCOL_UNSUPPORTED";
-    case RefusalReason::kHubStarting: return "HUB_STARTING";
-    case RefusalReason::kBehind: return "BEHIND";
-    case RefusalReason::kOverloaded: return "OVERLOADED";
-    case RefusalReason::kDraining: return "DRAINING";
-    case RefusalReason::kProtocolError: return "PROTOCOL_ERROR";
+    case RefusalReason::kUnspecified:
+      return "UNSPECIFIED";
+    case RefusalReason::kNotAccepted:
+      return "NOT_ACCEPTED";
+    case RefusalReason::kRejected:
+      return "REJECTED";
+    case RefusalReason::kRevoked:
+      return "REVOKED";
+    case RefusalReason::kUnknownCluster:
+      return "UNKNOWN_CLUSTER";
+    case RefusalReason::kWrongCluster:
+      return "WRONG_CLUSTER";
+    case RefusalReason::kCertExpired:
+      return "CERT_EXPIRED";
+    case RefusalReason::kCertUntrusted:
+      return "CERT_UNTRUSTED";
+    case RefusalReason::kSuperseded:
+      return "SUPERSEDED";
+    case RefusalReason::kStaleAttempt:
+      return "STALE_ATTEMPT";
+    case RefusalReason::kDuplicateIdentity:
+      return "DUPLICATE_IDENTITY";
+    case RefusalReason::kProtocolUnsupported:
+      return "PROTOCOL_UNSUPPORTED";
+    case RefusalReason::kHubStarting:
+      return "HUB_STARTING";
+    case RefusalReason::kBehind:
+      return "BEHIND";
+    case RefusalReason::kOverloaded:
+      return "OVERLOADED";
+    case RefusalReason::kDraining:
+      return "DRAINING";
+    case RefusalReason::kProtocolError:
+      return "PROTOCOL_ERROR";
   }
   return "UNSPECIFIED";
 }

@@ -36,11 +36,14 @@ std::string RevisionName(absl::string_view project, absl::string_view bundle, ui
   return absl::StrCat("projects/", project, "/bundles/", bundle, "/revisions/", number);
 }
 std::string ClusterName(absl::string_view cluster) { return absl::StrCat("clusters/", cluster); }
-std::string ClusterSetName(absl::string_view cluster_set) { return absl::StrCat("clusterSets/", cluster_set); }
+std::string ClusterSetName(absl::string_view cluster_set) {
+  return absl::StrCat("clusterSets/", cluster_set);
+}
 std::string RoleBindingName(absl::string_view id) { return absl::StrCat("roleBindings/", id); }
 std::string JoinTokenName(absl::string_view id) { return absl::StrCat("joinTokens/", id); }
 std::string EventName(absl::string_view project, absl::string_view id) {
-  return project.empty() ? absl::StrCat("events/", id) : absl::StrCat("projects/", project, "/events/", id);
+  return project.empty() ? absl::StrCat("events/", id)
+                         : absl::StrCat("projects/", project, "/events/", id);
 }
 
 absl::StatusOr<std::string> ParseName(absl::string_view field, absl::string_view collection,
@@ -54,7 +57,8 @@ absl::StatusOr<std::string> ParseName(absl::string_view field, absl::string_view
 
 absl::StatusOr<BundleRef> ParseBundleName(absl::string_view field, absl::string_view name) {
   std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
-  if (parts.size() != 4 || parts[0] != "projects" || parts[2] != "bundles" || !IsId(parts[1]) || !IsId(parts[3])) {
+  if (parts.size() != 4 || parts[0] != "projects" || parts[2] != "bundles" || !IsId(parts[1]) ||
+      !IsId(parts[3])) {
     return Refuse(field, "'projects/{project}/bundles/{bundle}' with RFC 1123 labels", name);
   }
   return BundleRef{std::string(parts[1]), std::string(parts[3])};
@@ -63,8 +67,9 @@ absl::StatusOr<BundleRef> ParseBundleName(absl::string_view field, absl::string_
 absl::StatusOr<RevisionRef> ParseRevisionName(absl::string_view field, absl::string_view name) {
   std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
   uint64_t number = 0;
-  if (parts.size() != 6 || parts[0] != "projects" || parts[2] != "bundles" || parts[4] != "revisions" ||
-      !IsId(parts[1]) || !IsId(parts[3]) || !absl::SimpleAtoi(parts[5], &number) || number == 0) {
+  if (parts.size() != 6 || parts[0] != "projects" || parts[2] != "bundles" ||
+      parts[4] != "revisions" || !IsId(parts[1]) || !IsId(parts[3]) ||
+      !absl::SimpleAtoi(parts[5], &number) || number == 0) {
     return Refuse(field, "'projects/{project}/bundles/{bundle}/revisions/{number}'", name);
   }
   return RevisionRef{std::string(parts[1]), std::string(parts[3]), number};
@@ -72,8 +77,10 @@ absl::StatusOr<RevisionRef> ParseRevisionName(absl::string_view field, absl::str
 
 absl::StatusOr<EventRef> ParseEventName(absl::string_view field, absl::string_view name) {
   std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
-  if (parts.size() == 2 && parts[0] == "events" && IsId(parts[1])) return EventRef{"", std::string(parts[1])};
-  if (parts.size() == 4 && parts[0] == "projects" && parts[2] == "events" && IsId(parts[1]) && IsId(parts[3])) {
+  if (parts.size() == 2 && parts[0] == "events" && IsId(parts[1]))
+    return EventRef{"", std::string(parts[1])};
+  if (parts.size() == 4 && parts[0] == "projects" && parts[2] == "events" && IsId(parts[1]) &&
+      IsId(parts[3])) {
     return EventRef{std::string(parts[1]), std::string(parts[3])};
   }
   return Refuse(field, "'projects/{project}/events/{event}' or 'events/{event}'", name);

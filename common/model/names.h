@@ -1,4 +1,5 @@
-// Resource names of the public API: projects/p/bundles/b. Ids are RFC 1123 labels of at most 63 characters. Pure.
+// Resource names of the public API: projects/p/bundles/b. Ids are RFC 1123 labels of at most 63
+// characters. Pure.
 #ifndef NAVE_COMMON_MODEL_NAMES_H_
 #define NAVE_COMMON_MODEL_NAMES_H_
 
@@ -14,7 +15,8 @@ inline constexpr size_t kIdBytesMax = 63;
 // Stands for "every project" in the parent of a list.
 inline constexpr absl::string_view kAnyProject = "-";
 
-// Lower-case letters, digits and '-', beginning and ending with a letter or digit, 1 to 63 characters.
+// Lower-case letters, digits and '-', beginning and ending with a letter or digit, 1 to 63
+// characters.
 bool IsId(absl::string_view id);
 
 std::string ProjectName(absl::string_view project);

@@ -33,7 +33,9 @@ bool IsQualifiedPart(absl::string_view text) {
 }
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool IsSymbol(char c) { return c == '=' || c == '!' || c == '(' || c == ')' || c == ',' || c == '>' || c == '<'; }
+bool IsSymbol(char c) {
+  return c == '=' || c == '!' || c == '(' || c == ')' || c == ',' || c == '>' || c == '<';
+}
 
 // Words and symbols of a selector; an empty token is the end.
 class Lexer {
@@ -113,7 +115,8 @@ class Parser {
       out->op = op == "in" ? Selector::Operator::kIn : Selector::Operator::kNotIn;
       return ParseValues(out);
     }
-    return Fail(absl::StrCat("must have one of '=', '==', '!=', 'in', 'notin' instead of '", op, "'"));
+    return Fail(
+        absl::StrCat("must have one of '=', '==', '!=', 'in', 'notin' instead of '", op, "'"));
   }
 
   absl::Status ParseValues(Selector::Requirement* out) {
@@ -153,19 +156,22 @@ std::string CheckLabelKey(absl::string_view key) {
     return "must have a DNS subdomain before '/'";
   }
   if (!IsQualifiedPart(name)) {
-    return "must be at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit";
+    return "must be at most 63 letters, digits, '-', '_' or '.', beginning and ending with a "
+           "letter or digit";
   }
   return "";
 }
 
 std::string CheckLabelValue(absl::string_view value) {
   if (value.empty() || IsQualifiedPart(value)) return "";
-  return "must be empty, or at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit";
+  return "must be empty, or at most 63 letters, digits, '-', '_' or '.', beginning and ending with "
+         "a letter or digit";
 }
 
 absl::StatusOr<Selector> Selector::Parse(absl::string_view field, absl::string_view text) {
   if (text.size() > kSelectorBytesMax) {
-    return FieldError(field, absl::StrCat("must be at most ", kSelectorBytesMax, " bytes, got ", text.size()));
+    return FieldError(
+        field, absl::StrCat("must be at most ", kSelectorBytesMax, " bytes, got ", text.size()));
   }
   Selector selector;
   absl::Status status = Parser(field, text).Parse(&selector.requirements_);
@@ -177,13 +183,22 @@ bool Selector::Matches(const StringMap& labels) const {
   for (const Requirement& requirement : requirements_) {
     auto it = labels.find(requirement.key);
     bool present = it != labels.end();
-    bool listed = present && std::binary_search(requirement.values.begin(), requirement.values.end(), it->second);
+    bool listed = present && std::binary_search(requirement.values.begin(),
+                                                requirement.values.end(), it->second);
     bool holds = false;
     switch (requirement.op) {
-      case Operator::kIn: holds = listed; break;
-      case Operator::kNotIn: holds = !listed; break;
-      case Operator::kExists: holds = present; break;
-      case Operator::kDoesNotExist: holds = !present; break;
+      case Operator::kIn:
+        holds = listed;
+        break;
+      case Operator::kNotIn:
+        holds = !listed;
+        break;
+      case Operator::kExists:
+        holds = present;
+        break;
+      case Operator::kDoesNotExist:
+        holds = !present;
+        break;
     }
     if (!holds) return false;
   }
@@ -195,8 +210,12 @@ std::string Selector::ToString() const {
   for (const Requirement& requirement : requirements_) {
     bool in = requirement.op == Operator::kIn;
     switch (requirement.op) {
-      case Operator::kExists: parts.push_back(requirement.key); break;
-      case Operator::kDoesNotExist: parts.push_back(absl::StrCat("!", requirement.key)); break;
+      case Operator::kExists:
+        parts.push_back(requirement.key);
+        break;
+      case Operator::kDoesNotExist:
+        parts.push_back(absl::StrCat("!", requirement.key));
+        break;
       default:
         if (requirement.values.size() == 1) {
           parts.push_back(absl::StrCat(requirement.key, in ? "=" : "!=", requirement.values[0]));

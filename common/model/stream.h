@@ -1,5 +1,5 @@
-// Messages of the agent stream as plain values: what the pure session state machines of hub and agent exchange.
-// proto/nave/agent/v1/link.proto says what each field means; common/wire converts.
+// Messages of the agent stream as plain values: what the pure session state machines of hub and
+// agent exchange. proto/nave/agent/v1/link.proto says what each field means; common/wire converts.
 #ifndef NAVE_COMMON_MODEL_STREAM_H_
 #define NAVE_COMMON_MODEL_STREAM_H_
 
@@ -86,7 +86,8 @@ enum class RefusalReason {
   kProtocolError,
 };
 
-absl::string_view FormatRefusalReason(RefusalReason reason);  // UPPER_SNAKE, as in the reason registry.
+absl::string_view FormatRefusalReason(
+    RefusalReason reason);  // UPPER_SNAKE, as in the reason registry.
 
 struct Refusal {
   RefusalReason reason = RefusalReason::kUnspecified;
@@ -194,8 +195,8 @@ struct Drain {
 
 using AgentFrame = std::variant<Hello, KeySet, DesiredAck, StatusBatch, Facts, Ping>;
 
-// Blobs that travel together to many clusters: encoded once (as the `blobs` field of a serialised HubFrame), shared by
-// every frame that carries them. Immutable.
+// Blobs that travel together to many clusters: encoded once (as the `blobs` field of a serialised
+// HubFrame), shared by every frame that carries them. Immutable.
 struct BlobSet {
   std::vector<BlobPtr> blobs;
   std::string encoded;

@@ -54,7 +54,8 @@ struct JoinToken {
   Digest spent_by_key;
   // Cluster that it made or re-joined.
   Uuid spent_for_cluster;
-  // Certificate generation that it gave: a repeat with the same key is answered only while this is the cluster's own.
+  // Certificate generation that it gave: a repeat with the same key is answered only while this is
+  // the cluster's own.
   uint32_t spent_generation = 0;
   bool voided = false;
   bool operator==(const JoinToken&) const = default;

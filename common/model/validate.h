@@ -1,5 +1,5 @@
-// Rules of what users may write, with their texts. Pure: whether things that are named exist is checked by the hub.
-// All functions add to `violations`; paths are those of the file form.
+// Rules of what users may write, with their texts. Pure: whether things that are named exist is
+// checked by the hub. All functions add to `violations`; paths are those of the file form.
 #ifndef NAVE_COMMON_MODEL_VALIDATE_H_
 #define NAVE_COMMON_MODEL_VALIDATE_H_
 

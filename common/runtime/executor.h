@@ -1,4 +1,5 @@
-// The loop that owns a process's state machines: tasks run one at a time, so what they own needs no lock.
+// The loop that owns a process's state machines: tasks run one at a time, so what they own needs no
+// lock.
 #ifndef NAVE_COMMON_RUNTIME_EXECUTOR_H_
 #define NAVE_COMMON_RUNTIME_EXECUTOR_H_
 
@@ -25,16 +26,20 @@ class Executor {
   virtual void Post(Task task) = 0;
   // Runs `task` at `when` or soon after. The id is never reused.
   virtual TimerId PostAt(absl::Time when, Task task) = 0;
-  // The timer does not run any more, unless it runs already or is of another thread's moment. Unknown ids are ignored.
+  // The timer does not run any more, unless it runs already or is of another thread's moment.
+  // Unknown ids are ignored.
   virtual void Cancel(TimerId timer) = 0;
   // The clock of this loop. Wall time; ManualExecutor's moves by hand.
   virtual absl::Time Now() const = 0;
 
-  TimerId PostAfter(absl::Duration delay, Task task) { return PostAt(Now() + delay, std::move(task)); }
+  TimerId PostAfter(absl::Duration delay, Task task) {
+    return PostAt(Now() + delay, std::move(task));
+  }
 };
 
-// A thread of its own. Stop (or the destructor) runs what was posted before, drops timers, and joins; it must not be
-// called from a task. Timers follow the monotonic clock, so a step of the wall clock neither fires nor delays them.
+// A thread of its own. Stop (or the destructor) runs what was posted before, drops timers, and
+// joins; it must not be called from a task. Timers follow the monotonic clock, so a step of the
+// wall clock neither fires nor delays them.
 std::unique_ptr<Executor> MakeThreadExecutor();
 
 // For tests and the simulation: nothing runs until told. Not thread-safe.

@@ -90,8 +90,8 @@ class ThreadExecutor : public Executor {
     }
   }
 
-  // A timer stays among the timers until the moment it runs, so that a task before it can still cancel it. Timers and
-  // posted tasks take turns: neither starves the other.
+  // A timer stays among the timers until the moment it runs, so that a task before it can still
+  // cancel it. Timers and posted tasks take turns: neither starves the other.
   Task TakeNext() {
     bool timer_due = !stopping_ && !timers_.empty() && timers_.begin()->first.first <= Clock::now();
     Task task;

@@ -9,7 +9,8 @@ absl::Time MonotonicNow() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-WorkQueue::WorkQueue(const Options& options, Clock clock) : options_(options), clock_(std::move(clock)) {}
+WorkQueue::WorkQueue(const Options& options, Clock clock)
+    : options_(options), clock_(std::move(clock)) {}
 
 void WorkQueue::Add(absl::string_view key) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -56,9 +57,9 @@ absl::Duration WorkQueue::Retry(absl::string_view key, double uniform) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto backoff = backoffs_.find(key);
     if (backoff == backoffs_.end()) {
-      backoff = backoffs_
-                    .emplace(std::string(key), Backoff(options_.backoff_base, options_.backoff_cap))
-                    .first;
+      backoff =
+          backoffs_.emplace(std::string(key), Backoff(options_.backoff_base, options_.backoff_cap))
+              .first;
     }
     delay = backoff->second.Next(uniform);
   }

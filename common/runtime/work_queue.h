@@ -1,4 +1,5 @@
-// Keys that wait for a worker: level-triggered, one worker per key at a time, with a back-off per key.
+// Keys that wait for a worker: level-triggered, one worker per key at a time, with a back-off per
+// key.
 #ifndef NAVE_COMMON_RUNTIME_WORK_QUEUE_H_
 #define NAVE_COMMON_RUNTIME_WORK_QUEUE_H_
 
@@ -20,12 +21,14 @@
 
 namespace nave {
 
-// Time since an arbitrary moment; no step of the wall clock moves it. The clock of a queue with worker threads.
+// Time since an arbitrary moment; no step of the wall clock moves it. The clock of a queue with
+// worker threads.
 absl::Time MonotonicNow();
 
 // A set of keys in order of their arrival (the design of the work queue of Kubernetes' client-go):
 //   1. A key that waits already is not added twice.
-//   2. A key that is added while a worker has it is not given to another worker, and comes again after Done.
+//   2. A key that is added while a worker has it is not given to another worker, and comes again
+//   after Done.
 // So no two workers meet on one key and no change is lost. Thread-safe.
 class WorkQueue {
  public:
@@ -36,7 +39,8 @@ class WorkQueue {
     absl::Duration backoff_cap = absl::Minutes(5);
   };
 
-  // `clock` is called under the queue's lock: it must not call the queue. The simulation gives its own.
+  // `clock` is called under the queue's lock: it must not call the queue. The simulation gives its
+  // own.
   explicit WorkQueue(const Options& options, Clock clock = MonotonicNow);
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
@@ -47,12 +51,14 @@ class WorkQueue {
   void AddAfter(absl::string_view key, absl::Duration delay);
   // Counts a failure and adds the key after its back-off, which it returns. `uniform` is in [0, 1).
   absl::Duration Retry(absl::string_view key, double uniform);
-  // Ends the key's back-off. Workers call it after a success, others when the key's cause has changed.
+  // Ends the key's back-off. Workers call it after a success, others when the key's cause has
+  // changed.
   void Forget(absl::string_view key);
   // Failures since the last Forget.
   int Failures(absl::string_view key) const;
 
-  // Waits for a key that is due and hands it to the caller, who calls Done when it is through. nullopt after ShutDown.
+  // Waits for a key that is due and hands it to the caller, who calls Done when it is through.
+  // nullopt after ShutDown.
   std::optional<std::string> Get();
   // The same without waiting: nullopt when no key is due.
   std::optional<std::string> TryGet();

@@ -16,8 +16,9 @@ absl::StatusOr<Value> ParseOne(absl::string_view text, bool lenient) {
   Value value;
   RETURN_IF_ERROR(reader.Read(&value));
   if (!reader.AtEnd()) {
-    return MakeError(Reason::kManifestInvalid,
-                     absl::StrCat("line ", reader.line(), ": text after the end of the JSON value"));
+    return MakeError(
+        Reason::kManifestInvalid,
+        absl::StrCat("line ", reader.line(), ": text after the end of the JSON value"));
   }
   return value;
 }
@@ -30,12 +31,23 @@ bool NeedsEscape(uint32_t character) {
 
 void AppendEscaped(std::string* out, uint32_t character) {
   switch (character) {
-    case '\b': out->append("\\b"); return;
-    case '\f': out->append("\\f"); return;
-    case '\n': out->append("\\n"); return;
-    case '\r': out->append("\\r"); return;
-    case '\t': out->append("\\t"); return;
-    default: absl::StrAppend(out, "\\u", absl::Hex(character, absl::kZeroPad4));
+    case '\b':
+      out->append("\\b");
+      return;
+    case '\f':
+      out->append("\\f");
+      return;
+    case '\n':
+      out->append("\\n");
+      return;
+    case '\r':
+      out->append("\\r");
+      return;
+    case '\t':
+      out->append("\\t");
+      return;
+    default:
+      absl::StrAppend(out, "\\u", absl::Hex(character, absl::kZeroPad4));
   }
 }
 
@@ -116,7 +128,9 @@ void Append(std::string* out, const Value& value, int indent) {
 
 }  // namespace
 
-absl::StatusOr<Value> ParseJson(absl::string_view text) { return ParseOne(text, /*lenient=*/false); }
+absl::StatusOr<Value> ParseJson(absl::string_view text) {
+  return ParseOne(text, /*lenient=*/false);
+}
 
 absl::StatusOr<Value> ParseJsonLenient(absl::string_view text) {
   return ParseOne(text, /*lenient=*/true);

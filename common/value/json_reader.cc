@@ -51,7 +51,8 @@ absl::Status JsonReader::Read(Value* out) {
   std::string where = absl::StrCat("line ", line(), " column ", column, ": ");
   constexpr size_t kPathBytesMax = 200;
   if (!path_.empty()) {
-    absl::StrAppend(&where, path_.substr(0, kPathBytesMax), path_.size() > kPathBytesMax ? "..." : "", ": ");
+    absl::StrAppend(&where, path_.substr(0, kPathBytesMax),
+                    path_.size() > kPathBytesMax ? "..." : "", ": ");
   }
   return MakeError(duplicate_ ? Reason::kDuplicateKey : Reason::kManifestInvalid,
                    absl::StrCat(where, error_));
@@ -60,18 +61,27 @@ absl::Status JsonReader::Read(Value* out) {
 bool JsonReader::ReadValue(Value* out, int depth) {
   if (at_ >= text_.size()) return Fail("the text ends too early");
   switch (text_[at_]) {
-    case '{': return ReadObject(out, depth + 1);
-    case '[': return ReadArray(out, depth + 1);
+    case '{':
+      return ReadObject(out, depth + 1);
+    case '[':
+      return ReadArray(out, depth + 1);
     case '"': {
       std::string text;
       if (!ReadString(&text)) return false;
       *out = Value(std::move(text));
       return true;
     }
-    case 't': *out = Value(true); return ReadWord("true");
-    case 'f': *out = Value(false); return ReadWord("false");
-    case 'n': *out = Value(); return ReadWord("null");
-    default: return ReadNumber(out);
+    case 't':
+      *out = Value(true);
+      return ReadWord("true");
+    case 'f':
+      *out = Value(false);
+      return ReadWord("false");
+    case 'n':
+      *out = Value();
+      return ReadWord("null");
+    default:
+      return ReadNumber(out);
   }
 }
 
@@ -190,14 +200,30 @@ bool JsonReader::ReadEscape(std::string* out) {
   char c = at_ < text_.size() ? text_[at_] : ' ';
   ++at_;
   switch (c) {
-    case '"': case '\\': case '/': out->push_back(c); return true;
-    case 'b': out->push_back('\b'); return true;
-    case 'f': out->push_back('\f'); return true;
-    case 'n': out->push_back('\n'); return true;
-    case 'r': out->push_back('\r'); return true;
-    case 't': out->push_back('\t'); return true;
-    case 'u': break;
-    default: return Fail("a string holds an unknown escape");
+    case '"':
+    case '\\':
+    case '/':
+      out->push_back(c);
+      return true;
+    case 'b':
+      out->push_back('\b');
+      return true;
+    case 'f':
+      out->push_back('\f');
+      return true;
+    case 'n':
+      out->push_back('\n');
+      return true;
+    case 'r':
+      out->push_back('\r');
+      return true;
+    case 't':
+      out->push_back('\t');
+      return true;
+    case 'u':
+      break;
+    default:
+      return Fail("a string holds an unknown escape");
   }
   unsigned high = 0;
   if (!ReadHex(&high)) return false;

@@ -1,5 +1,5 @@
-// JSON text straight into a Value tree, without a tree of another library between: the agent reads lists of several
-// hundred kilobytes and must stay small.
+// JSON text straight into a Value tree, without a tree of another library between: the agent reads
+// lists of several hundred kilobytes and must stay small.
 #ifndef NAVE_COMMON_VALUE_JSON_READER_H_
 #define NAVE_COMMON_VALUE_JSON_READER_H_
 
@@ -15,22 +15,24 @@ namespace nave {
 // Deepest nesting that the codecs read (arrays and objects together).
 inline constexpr int kNestingMax = 1000;
 
-// Reads JSON texts that follow one another in `text`, which must outlive the reader. Not thread-safe.
+// Reads JSON texts that follow one another in `text`, which must outlive the reader. Not
+// thread-safe.
 class JsonReader {
  public:
-  // `lenient`: the last of duplicate keys wins, ill-formed UTF-8 becomes U+FFFD. `first_line`: number of the text's first
-  // line, for errors.
+  // `lenient`: the last of duplicate keys wins, ill-formed UTF-8 becomes U+FFFD. `first_line`:
+  // number of the text's first line, for errors.
   explicit JsonReader(absl::string_view text, bool lenient = false, int first_line = 1)
       : text_(text), lenient_(lenient), first_line_(first_line) {}
 
   // Skips white space; whether nothing is left then.
   bool AtEnd();
-  // The next JSON text. MANIFEST_INVALID or DUPLICATE_KEY with path, line and column; the reader is of no use after.
+  // The next JSON text. MANIFEST_INVALID or DUPLICATE_KEY with path, line and column; the reader is
+  // of no use after.
   absl::Status Read(Value* out);
   // Line of the next character.
   int line() const;
-  // Whether Read failed because the text is no JSON at all, and not for what it says (a duplicate key, a number out of
-  // range, nesting, half of a surrogate pair).
+  // Whether Read failed because the text is no JSON at all, and not for what it says (a duplicate
+  // key, a number out of range, nesting, half of a surrogate pair).
   bool syntax_error() const { return !error_.empty() && !content_error_; }
 
  private:

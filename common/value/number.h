@@ -10,12 +10,12 @@
 
 namespace nave {
 
-// A double as a value: an integer when it is one and fits int64 (Kubernetes writes 1e3 and 1.0 as 1000 and 1, so the
-// next reader sees integers), else a double. Negative zero is 0.
+// A double as a value: an integer when it is one and fits int64 (Kubernetes writes 1e3 and 1.0 as
+// 1000 and 1, so the next reader sees integers), else a double. Negative zero is 0.
 Value NumberFromDouble(double number);
 
-// A decimal number: digits with optional sign, fraction and exponent (the caller has checked the grammar; no '+' in
-// front). Exact when it fits int64. nullopt when it is too large for a double.
+// A decimal number: digits with optional sign, fraction and exponent (the caller has checked the
+// grammar; no '+' in front). Exact when it fits int64. nullopt when it is too large for a double.
 std::optional<Value> NumberFromDecimal(absl::string_view text);
 
 // The shortest text that reads back as the same double.

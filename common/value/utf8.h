@@ -10,8 +10,8 @@
 
 namespace nave {
 
-// Size in bytes of the well-formed character at `at` (Unicode table 3-7: no surrogates, no overlong forms, at most
-// U+10FFFF); 0 when there is none. `at` < text.size().
+// Size in bytes of the well-formed character at `at` (Unicode table 3-7: no surrogates, no overlong
+// forms, at most U+10FFFF); 0 when there is none. `at` < text.size().
 size_t Utf8CharacterSize(absl::string_view text, size_t at);
 
 // The character of `size` bytes at `at`; `size` as Utf8CharacterSize gave it.

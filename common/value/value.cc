@@ -19,7 +19,8 @@ bool Value::BoolOr(bool otherwise) const {
 int64_t Value::IntOr(int64_t otherwise) const {
   if (const int64_t* i = std::get_if<int64_t>(&data_)) return *i;
   const double* d = std::get_if<double>(&data_);
-  if (d == nullptr || !(*d >= kInt64Low && *d < kInt64High) || *d != std::trunc(*d)) return otherwise;
+  if (d == nullptr || !(*d >= kInt64Low && *d < kInt64High) || *d != std::trunc(*d))
+    return otherwise;
   return static_cast<int64_t>(*d);
 }
 

@@ -1,4 +1,5 @@
-// A tree of JSON values. The one in-memory form of manifests and API objects; no other layer sees a JSON library.
+// A tree of JSON values. The one in-memory form of manifests and API objects; no other layer sees a
+// JSON library.
 #ifndef NAVE_COMMON_VALUE_VALUE_H_
 #define NAVE_COMMON_VALUE_VALUE_H_
 
@@ -20,7 +21,8 @@ using Array = std::vector<Value>;
 // Sorted bytewise, as canonical JSON wants it. Lookup takes absl::string_view.
 using Object = std::map<std::string, Value, std::less<>>;
 
-// Null, boolean, 64-bit integer, double, string, array or object. A plain value type; not thread-safe while changed.
+// Null, boolean, 64-bit integer, double, string, array or object. A plain value type; not
+// thread-safe while changed.
 class Value {
  public:
   Value() = default;  // Null.
@@ -52,13 +54,15 @@ class Value {
   Array* mutable_array() { return std::get_if<Array>(&data_); }
   Object* mutable_object() { return std::get_if<Object>(&data_); }
 
-  // The content, or a default when the value is of another type (a double counts as an integer when exact).
+  // The content, or a default when the value is of another type (a double counts as an integer when
+  // exact).
   bool BoolOr(bool otherwise) const;
   int64_t IntOr(int64_t otherwise) const;
   double DoubleOr(double otherwise) const;
   std::string StringOr(absl::string_view otherwise) const;
 
-  // Member of an object; nullptr when this is no object or has none. Chains: v.Find("spec", "replicas").
+  // Member of an object; nullptr when this is no object or has none. Chains: v.Find("spec",
+  // "replicas").
   const Value* Find(absl::string_view key) const;
   template <typename... Keys>
   const Value* Find(absl::string_view key, absl::string_view next, Keys... rest) const {

@@ -14,8 +14,8 @@
 namespace nave {
 namespace {
 
-// What anchors and aliases may add to a document, by a rough count of memory. Real manifests stay far below; a chain of
-// aliases that doubles at each step passes it within some twenty steps.
+// What anchors and aliases may add to a document, by a rough count of memory. Real manifests stay
+// far below; a chain of aliases that doubles at each step passes it within some twenty steps.
 constexpr size_t kExpansionBytesMax = 16 << 20;
 constexpr size_t kNodeBytes = 64;
 constexpr size_t kWarningsMax = 100;
@@ -87,7 +87,8 @@ absl::Status YamlBuilder::AddKey(int line, absl::string_view tag, absl::string_v
   std::optional<std::string> key = KeyText(scalar.value);
   if (!key.has_value()) return Error(line, "null cannot be a key");
   if (*key != text) {
-    Warn(line, absl::StrCat("the key ", text, " is read as \"", *key, "\"; quote it if it is a word"));
+    Warn(line,
+         absl::StrCat("the key ", text, " is read as \"", *key, "\"; quote it if it is a word"));
   }
   auto present = frame.members.find(*key);
   if (present != frame.members.end()) {

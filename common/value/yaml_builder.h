@@ -1,4 +1,5 @@
-// Events of a YAML parser into a Value tree. Private to the codec: yaml_parse.cc feeds it from yaml-cpp.
+// Events of a YAML parser into a Value tree. Private to the codec: yaml_parse.cc feeds it from
+// yaml-cpp.
 #ifndef NAVE_COMMON_VALUE_YAML_BUILDER_H_
 #define NAVE_COMMON_VALUE_YAML_BUILDER_H_
 
@@ -14,8 +15,9 @@
 
 namespace nave {
 
-// Builds one document. Resolves scalars, anchors, aliases and merge keys, and finds duplicate keys. Every event gives the
-// line that it is on. After an event failed the builder takes no more. Not thread-safe.
+// Builds one document. Resolves scalars, anchors, aliases and merge keys, and finds duplicate keys.
+// Every event gives the line that it is on. After an event failed the builder takes no more. Not
+// thread-safe.
 class YamlBuilder {
  public:
   // `anchor` 0: none. Errors name the line and, when there is one, the path.
@@ -52,7 +54,8 @@ class YamlBuilder {
   absl::Status AddKey(int line, absl::string_view tag, absl::string_view text);
   absl::Status AddMerge(int line, Value value);
   absl::Status Remember(int line, size_t anchor, const Value& value);
-  // Adds what `value` weighs to the cost of anchors and aliases; false when that is too much. `depth`: of the tree.
+  // Adds what `value` weighs to the cost of anchors and aliases; false when that is too much.
+  // `depth`: of the tree.
   bool Weigh(const Value& value, int depth, int* deepest);
   bool WantsKey() const { return !frames_.empty() && frames_.back().is_map && !frames_.back().key; }
   std::string Path() const;

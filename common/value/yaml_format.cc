@@ -36,8 +36,8 @@ bool IsPlain(absl::string_view text) {
          !absl::StrContains(text, " #");
 }
 
-// Whether `text` can be a literal block: several lines, all printable, no leading space that would be taken as
-// indentation, and no line of spaces at the end that the chomping would take.
+// Whether `text` can be a literal block: several lines, all printable, no leading space that would
+// be taken as indentation, and no line of spaces at the end that the chomping would take.
 bool IsBlock(absl::string_view text) {
   size_t end = text.find('\n');
   if (end == absl::string_view::npos || !IsPrintable(text, /*lines=*/true)) return false;

@@ -25,13 +25,14 @@ namespace {
 // Passes through yaml-cpp when an event failed; never leaves this file.
 struct EventFailed {};
 
-// yaml-cpp 0.7 writes the escapes \N and \_ as the single bytes 0x85 and 0xa0. The text it read was well-formed, so a byte
-// that is not can only be one of these.
+// yaml-cpp 0.7 writes the escapes \N and \_ as the single bytes 0x85 and 0xa0. The text it read was
+// well-formed, so a byte that is not can only be one of these.
 std::string RepairEscapes(const std::string& value) {
   std::string out;
   for (size_t at = 0; at < value.size();) {
     size_t size = Utf8CharacterSize(value, at);
-    Utf8Append(&out, size == 0 ? static_cast<unsigned char>(value[at]) : Utf8Decode(value, at, size));
+    Utf8Append(&out,
+               size == 0 ? static_cast<unsigned char>(value[at]) : Utf8Decode(value, at, size));
     at += std::max<size_t>(size, 1);
   }
   return out;
@@ -53,8 +54,8 @@ absl::string_view TakeLine(absl::string_view* rest) {
   return line;
 }
 
-// The header of the block scalar that the node at `rest` is, behind its properties; empty when it is none. Takes the header
-// off `rest`.
+// The header of the block scalar that the node at `rest` is, behind its properties; empty when it
+// is none. Takes the header off `rest`.
 absl::string_view TakeFoldedHeader(absl::string_view* rest) {
   while (absl::StartsWith(*rest, "&") || absl::StartsWith(*rest, "!")) {
     rest->remove_prefix(std::min(rest->find_first_of(" \n"), rest->size()));
@@ -65,8 +66,8 @@ absl::string_view TakeFoldedHeader(absl::string_view* rest) {
   return header.substr(0, header.find(' '));
 }
 
-// yaml-cpp 0.7 loses a line end of a folded block that keeps its trailing lines (">+"). The right number of line ends;
-// `rest` begins behind the header.
+// yaml-cpp 0.7 loses a line end of a folded block that keeps its trailing lines (">+"). The right
+// number of line ends; `rest` begins behind the header.
 size_t KeptLineEnds(absl::string_view rest) {
   size_t indent = absl::string_view::npos;
   size_t blank = 0;
@@ -170,9 +171,11 @@ absl::Status Run(const std::string& text, Handler* handler) {
   } catch (const EventFailed&) {
     return handler->status();
   } catch (const YAML::DeepRecursion& e) {
-    return MakeError(Reason::kManifestInvalid, absl::StrCat("line ", handler->Line(e.mark), ": nested too deep"));
+    return MakeError(Reason::kManifestInvalid,
+                     absl::StrCat("line ", handler->Line(e.mark), ": nested too deep"));
   } catch (const YAML::Exception& e) {
-    return MakeError(Reason::kManifestInvalid, absl::StrCat("line ", handler->Line(e.mark), ": ", e.msg));
+    return MakeError(Reason::kManifestInvalid,
+                     absl::StrCat("line ", handler->Line(e.mark), ": ", e.msg));
   } catch (const std::exception& e) {
     return MakeError(Reason::kManifestInvalid, e.what());
   }
@@ -218,11 +221,12 @@ absl::Status ParseYamlChunk(const YamlChunk& chunk, std::vector<YamlDocument>* d
   int first_line = FirstLine(chunk, &content);
   if (absl::StartsWith(content, "%")) {
     return MakeError(Reason::kManifestInvalid,
-                     absl::StrCat("line ", first_line, ": directives (", content.substr(0, content.find_first_of(" \n")).substr(0, 20),
+                     absl::StrCat("line ", first_line, ": directives (",
+                                  content.substr(0, content.find_first_of(" \n")).substr(0, 20),
                                   ") are not supported"));
   }
-  // yaml-cpp 0.7 takes a quoted scalar without its end quote. With an explicit end of document it does not; but a block
-  // scalar that ends without a line end must be read as it stands.
+  // yaml-cpp 0.7 takes a quoted scalar without its end quote. With an explicit end of document it
+  // does not; but a block scalar that ends without a line end must be read as it stands.
   std::string closed = chunk.text;
   bool ends_in_line = absl::EndsWith(closed, "\n");
   closed.append(ends_in_line ? "...\n" : "\n...\n");
@@ -244,7 +248,8 @@ absl::Status ParseYamlChunk(const YamlChunk& chunk, std::vector<YamlDocument>* d
 }
 
 // Concatenated JSON texts. `is_json`: whether an error is of the content, not of the syntax.
-absl::Status ParseJsonChunk(const YamlChunk& chunk, std::vector<YamlDocument>* documents, bool* is_json) {
+absl::Status ParseJsonChunk(const YamlChunk& chunk, std::vector<YamlDocument>* documents,
+                            bool* is_json) {
   JsonReader reader(chunk.text, /*lenient=*/false, chunk.line);
   *is_json = true;
   while (!reader.AtEnd()) {
@@ -273,8 +278,10 @@ absl::Status ParseChunk(const YamlChunk& chunk, std::vector<YamlDocument>* docum
     documents->resize(before);
     looks_like_json = absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "\"");
   }
-  // Flow style begins like JSON. When it is neither, the error of the syntax that it looks like helps more.
-  absl::Status as_yaml = Prepend(ParseYamlChunk(chunk, documents, warnings), absl::StrCat("document ", before + 1));
+  // Flow style begins like JSON. When it is neither, the error of the syntax that it looks like
+  // helps more.
+  absl::Status as_yaml =
+      Prepend(ParseYamlChunk(chunk, documents, warnings), absl::StrCat("document ", before + 1));
   return as_yaml.ok() || !looks_like_json ? as_yaml : as_json;
 }
 

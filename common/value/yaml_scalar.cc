@@ -28,8 +28,8 @@ bool IsOneOf(absl::string_view text, const char* const (&words)[N]) {
 // The words that are no strings when they stand plain.
 std::optional<Value> ResolveWord(absl::string_view text) {
   static constexpr const char* kNull[] = {"", "~", "null", "Null", "NULL"};
-  static constexpr const char* kTrue[] = {"y",    "Y",    "yes",  "Yes", "YES", "true",
-                                          "True", "TRUE", "on",   "On",  "ON"};
+  static constexpr const char* kTrue[] = {"y",    "Y",    "yes", "Yes", "YES", "true",
+                                          "True", "TRUE", "on",  "On",  "ON"};
   static constexpr const char* kFalse[] = {"n",     "N",     "no",  "No",  "NO", "false",
                                            "False", "FALSE", "off", "Off", "OFF"};
   if (IsOneOf(text, kNull)) return Value();
@@ -39,8 +39,8 @@ std::optional<Value> ResolveWord(absl::string_view text) {
 }
 
 bool IsNonFinite(absl::string_view text) {
-  static constexpr const char* kWords[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF", "+.inf",
-                                           "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
+  static constexpr const char* kWords[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF",
+                                           "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
   return IsOneOf(text, kWords);
 }
 
@@ -133,7 +133,8 @@ ScalarResult ResolveTagged(absl::string_view text, absl::string_view type) {
   if (fits) return {*std::move(plain), "", false};
   bool known = type == "int" || type == "float" || type == "bool" || type == "null";
   if (!known) return {Value(text), "", true};
-  return {{}, absl::StrCat("\"", text, "\" is not of the type that its tag !!", type, " says"), false};
+  return {
+      {}, absl::StrCat("\"", text, "\" is not of the type that its tag !!", type, " says"), false};
 }
 
 }  // namespace

@@ -17,13 +17,14 @@ struct ScalarResult {
   bool tag_ignored = false;
 };
 
-// `tag` as yaml-cpp gives it: "?" or empty for a plain scalar, "!" for a quoted or block one, else the tag itself.
-// Octal in both forms, hexadecimal, binary and underscores are integers; sexagesimal numbers and timestamps stay strings;
-// integers beyond int64 become doubles; .nan, .inf and !!binary are errors.
+// `tag` as yaml-cpp gives it: "?" or empty for a plain scalar, "!" for a quoted or block one, else
+// the tag itself. Octal in both forms, hexadecimal, binary and underscores are integers;
+// sexagesimal numbers and timestamps stay strings; integers beyond int64 become doubles; .nan, .inf
+// and !!binary are errors.
 ScalarResult ResolveScalar(absl::string_view text, absl::string_view tag);
 
-// Whether `text` written without quotes would be read as something else than this string, by this or a common other
-// parser (sexagesimal numbers and dates count).
+// Whether `text` written without quotes would be read as something else than this string, by this
+// or a common other parser (sexagesimal numbers and dates count).
 bool ResolvesToOther(absl::string_view text);
 
 }  // namespace nave

@@ -36,7 +36,8 @@ absl::StatusOr<std::string> DecodeUtf16(absl::string_view text, bool big_endian)
     Utf8Append(&out, character);
   }
   if (at != text.size()) {
-    return MakeError(Reason::kManifestInvalid, "the text is UTF-16 with half a character at its end");
+    return MakeError(Reason::kManifestInvalid,
+                     "the text is UTF-16 with half a character at its end");
   }
   return out;
 }
@@ -55,15 +56,15 @@ absl::StatusOr<std::string> Normalize(absl::string_view text) {
       continue;
     }
     if (c < 0x20 && c != '\t') {
-      return MakeError(Reason::kManifestInvalid,
-                       absl::StrCat("line ", line, ": raw control character 0x",
-                                    absl::Hex(c, absl::kZeroPad2)));
+      return MakeError(
+          Reason::kManifestInvalid,
+          absl::StrCat("line ", line, ": raw control character 0x", absl::Hex(c, absl::kZeroPad2)));
     }
     size_t size = Utf8CharacterSize(text, at);
     if (size == 0) {
-      return MakeError(Reason::kManifestInvalid,
-                       absl::StrCat("line ", line, ": byte 0x", absl::Hex(c, absl::kZeroPad2),
-                                    " is not UTF-8"));
+      return MakeError(
+          Reason::kManifestInvalid,
+          absl::StrCat("line ", line, ": byte 0x", absl::Hex(c, absl::kZeroPad2), " is not UTF-8"));
     }
     out.append(text.data() + at, size);
     at += size;
@@ -116,9 +117,10 @@ absl::StatusOr<std::vector<YamlChunk>> SplitYamlStream(absl::string_view text) {
     absl::string_view after = unmarked.substr(3);
     size_t first = after.find_first_not_of(" \t\n");
     if (first != absl::string_view::npos && after[first] != '#') {
-      return MakeError(Reason::kManifestInvalid,
-                       absl::StrCat("line ", number,
-                                    ": nothing but a comment may follow the document separator ---"));
+      return MakeError(
+          Reason::kManifestInvalid,
+          absl::StrCat("line ", number,
+                       ": nothing but a comment may follow the document separator ---"));
     }
     finish(number + 1);
   }

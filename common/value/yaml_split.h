@@ -17,8 +17,9 @@ struct YamlChunk {
   int line = 1;
 };
 
-// Splits at lines that begin with `---` (more on that line than a comment is an error, whatever stands around it). Chunks
-// without content are left out. MANIFEST_INVALID for ill-formed UTF-8 or UTF-16 and raw control characters, with the line.
+// Splits at lines that begin with `---` (more on that line than a comment is an error, whatever
+// stands around it). Chunks without content are left out. MANIFEST_INVALID for ill-formed UTF-8 or
+// UTF-16 and raw control characters, with the line.
 absl::StatusOr<std::vector<YamlChunk>> SplitYamlStream(absl::string_view text);
 
 }  // namespace nave

@@ -19,7 +19,8 @@ namespace nave {
 namespace {
 
 template <typename Message>
-void SetTime(absl::Time time, Message* message, google::protobuf::Timestamp* (Message::*mutable_field)(),
+void SetTime(absl::Time time, Message* message,
+             google::protobuf::Timestamp* (Message::*mutable_field)(),
              void (Message::*clear_field)()) {
   if (!TimeToProto(time, (message->*mutable_field)())) (message->*clear_field)();
 }
@@ -54,33 +55,48 @@ absl::Status ReadName(absl::string_view collection, absl::string_view name, std:
 
 v1::ClusterPhase PhaseToProto(ClusterPhase phase) {
   switch (phase) {
-    case ClusterPhase::kRemoving: return v1::CLUSTER_PHASE_REMOVING;
-    case ClusterPhase::kRevoked: return v1::CLUSTER_PHASE_REVOKED;
-    case ClusterPhase::kRejected: return v1::CLUSTER_PHASE_REJECTED;
-    case ClusterPhase::kPending: return v1::CLUSTER_PHASE_PENDING;
-    case ClusterPhase::kDisconnected: return v1::CLUSTER_PHASE_DISCONNECTED;
-    case ClusterPhase::kOnHold: return v1::CLUSTER_PHASE_ON_HOLD;
-    case ClusterPhase::kSyncing: return v1::CLUSTER_PHASE_SYNCING;
-    case ClusterPhase::kDegraded: return v1::CLUSTER_PHASE_DEGRADED;
-    case ClusterPhase::kReady: return v1::CLUSTER_PHASE_READY;
+    case ClusterPhase::kRemoving:
+      return v1::CLUSTER_PHASE_REMOVING;
+    case ClusterPhase::kRevoked:
+      return v1::CLUSTER_PHASE_REVOKED;
+    case ClusterPhase::kRejected:
+      return v1::CLUSTER_PHASE_REJECTED;
+    case ClusterPhase::kPending:
+      return v1::CLUSTER_PHASE_PENDING;
+    case ClusterPhase::kDisconnected:
+      return v1::CLUSTER_PHASE_DISCONNECTED;
+    case ClusterPhase::kOnHold:
+      return v1::CLUSTER_PHASE_ON_HOLD;
+    case ClusterPhase::kSyncing:
+      return v1::CLUSTER_PHASE_SYNCING;
+    case ClusterPhase::kDegraded:
+      return v1::CLUSTER_PHASE_DEGRADED;
+    case ClusterPhase::kReady:
+      return v1::CLUSTER_PHASE_READY;
   }
   return v1::CLUSTER_PHASE_UNSPECIFIED;
 }
 
 v1::ClusterAdmission AdmissionToProto(Admission admission) {
   switch (admission) {
-    case Admission::kPending: return v1::CLUSTER_ADMISSION_PENDING;
-    case Admission::kAccepted: return v1::CLUSTER_ADMISSION_ACCEPTED;
-    case Admission::kRejected: return v1::CLUSTER_ADMISSION_REJECTED;
+    case Admission::kPending:
+      return v1::CLUSTER_ADMISSION_PENDING;
+    case Admission::kAccepted:
+      return v1::CLUSTER_ADMISSION_ACCEPTED;
+    case Admission::kRejected:
+      return v1::CLUSTER_ADMISSION_REJECTED;
   }
   return v1::CLUSTER_ADMISSION_UNSPECIFIED;
 }
 
 v1::TaintEffect EffectToProto(TaintEffect effect) {
   switch (effect) {
-    case TaintEffect::kNoSchedule: return v1::TAINT_EFFECT_NO_SCHEDULE;
-    case TaintEffect::kPreferNoSchedule: return v1::TAINT_EFFECT_PREFER_NO_SCHEDULE;
-    case TaintEffect::kNoExecute: return v1::TAINT_EFFECT_NO_EXECUTE;
+    case TaintEffect::kNoSchedule:
+      return v1::TAINT_EFFECT_NO_SCHEDULE;
+    case TaintEffect::kPreferNoSchedule:
+      return v1::TAINT_EFFECT_PREFER_NO_SCHEDULE;
+    case TaintEffect::kNoExecute:
+      return v1::TAINT_EFFECT_NO_EXECUTE;
   }
   return v1::TAINT_EFFECT_UNSPECIFIED;
 }
@@ -89,12 +105,20 @@ absl::Status ReadTaint(absl::string_view path, const v1::Taint& proto, Taint* ou
   out->key = proto.key();
   out->value = proto.value();
   switch (proto.effect()) {
-    case v1::TAINT_EFFECT_NO_SCHEDULE: out->effect = TaintEffect::kNoSchedule; return absl::OkStatus();
-    case v1::TAINT_EFFECT_PREFER_NO_SCHEDULE: out->effect = TaintEffect::kPreferNoSchedule; return absl::OkStatus();
-    case v1::TAINT_EFFECT_NO_EXECUTE: out->effect = TaintEffect::kNoExecute; return absl::OkStatus();
+    case v1::TAINT_EFFECT_NO_SCHEDULE:
+      out->effect = TaintEffect::kNoSchedule;
+      return absl::OkStatus();
+    case v1::TAINT_EFFECT_PREFER_NO_SCHEDULE:
+      out->effect = TaintEffect::kPreferNoSchedule;
+      return absl::OkStatus();
+    case v1::TAINT_EFFECT_NO_EXECUTE:
+      out->effect = TaintEffect::kNoExecute;
+      return absl::OkStatus();
     case v1::TAINT_EFFECT_UNSPECIFIED:
-      return FieldError(absl::StrCat(path, ".effect"), "must be one of NoSchedule, PreferNoSchedule and NoExecute");
-    default: return UnknownEnum(absl::StrCat(path, ".effect"), proto.effect());
+      return FieldError(absl::StrCat(path, ".effect"),
+                        "must be one of NoSchedule, PreferNoSchedule and NoExecute");
+    default:
+      return UnknownEnum(absl::StrCat(path, ".effect"), proto.effect());
   }
 }
 
@@ -102,7 +126,8 @@ void WriteFacts(const Facts& facts, v1::ClusterFacts* out) {
   out->set_kubernetes_version(MakeUtf8(facts.kubernetes_version));
   out->set_nodes(facts.nodes);
   out->set_nodes_ready(facts.nodes_ready);
-  for (const auto& [version, count] : facts.node_versions) (*out->mutable_node_versions())[MakeUtf8(version)] = count;
+  for (const auto& [version, count] : facts.node_versions)
+    (*out->mutable_node_versions())[MakeUtf8(version)] = count;
   out->set_cpu_millis(facts.cpu_millis);
   out->set_memory_bytes(facts.memory_bytes);
   for (const Condition& condition : facts.conditions) ToProto(condition, out->add_conditions());
@@ -112,11 +137,13 @@ void WriteClusterStatus(const ClusterStatus& status, v1::ClusterStatus* out) {
   out->set_phase(PhaseToProto(status.phase));
   out->set_reason(MakeUtf8(status.reason));
   out->set_message(MakeUtf8(status.message));
-  SetTime(status.phase_since, out, &v1::ClusterStatus::mutable_phase_since, &v1::ClusterStatus::clear_phase_since);
+  SetTime(status.phase_since, out, &v1::ClusterStatus::mutable_phase_since,
+          &v1::ClusterStatus::clear_phase_since);
   out->set_health(static_cast<v1::Health>(ToProtoNumber(status.health)));
   for (const Condition& condition : status.conditions) ToProto(condition, out->add_conditions());
   out->set_connected(status.connected);
-  SetTime(status.last_seen, out, &v1::ClusterStatus::mutable_last_seen, &v1::ClusterStatus::clear_last_seen);
+  SetTime(status.last_seen, out, &v1::ClusterStatus::mutable_last_seen,
+          &v1::ClusterStatus::clear_last_seen);
   SetTime(status.connected_since, out, &v1::ClusterStatus::mutable_connected_since,
           &v1::ClusterStatus::clear_connected_since);
   out->set_agent_version(MakeUtf8(status.agent_version));
@@ -137,9 +164,12 @@ void WriteClusterStatus(const ClusterStatus& status, v1::ClusterStatus* out) {
 
 v1::Role RoleToProto(Role role) {
   switch (role) {
-    case Role::kViewer: return v1::ROLE_VIEWER;
-    case Role::kEditor: return v1::ROLE_EDITOR;
-    case Role::kAdmin: return v1::ROLE_ADMIN;
+    case Role::kViewer:
+      return v1::ROLE_VIEWER;
+    case Role::kEditor:
+      return v1::ROLE_EDITOR;
+    case Role::kAdmin:
+      return v1::ROLE_ADMIN;
   }
   return v1::ROLE_UNSPECIFIED;
 }
@@ -149,9 +179,11 @@ v1::Role RoleToProto(Role role) {
 std::string ComputeEtag(const ObjectMeta& meta, absl::string_view decided) {
   Sha256Builder builder;
   builder.Add(meta.uid.View());
-  builder.Add(absl::StrCat(meta.generation, ";", meta.deleting() ? 1 : 0, ";", decided, ";", meta.labels.size(), ";"));
+  builder.Add(absl::StrCat(meta.generation, ";", meta.deleting() ? 1 : 0, ";", decided, ";",
+                           meta.labels.size(), ";"));
   for (const StringMap* map : {&meta.labels, &meta.annotations}) {
-    for (const auto& [key, value] : *map) builder.Add(absl::StrCat(key.size(), ":", key, value.size(), ":", value));
+    for (const auto& [key, value] : *map)
+      builder.Add(absl::StrCat(key.size(), ":", key, value.size(), ":", value));
   }
   Digest digest = builder.Finish();
   return absl::StrCat("\"", digest.Hex().substr(0, 16), "\"");
@@ -166,8 +198,9 @@ std::string EtagOf(const JoinToken& token) {
 std::string EtagOf(const Bundle& bundle) { return ComputeEtag(bundle.meta); }
 std::string EtagOf(const Cluster& cluster) {
   const ClusterStatus& status = cluster.status;
-  return ComputeEtag(cluster.meta, absl::StrCat(static_cast<int>(status.admission), status.revoked, status.removing,
-                                                status.remove_confirmed, status.locked));
+  return ComputeEtag(cluster.meta,
+                     absl::StrCat(static_cast<int>(status.admission), status.revoked,
+                                  status.removing, status.remove_confirmed, status.locked));
 }
 
 void ToProto(const ObjectMeta& meta, v1::ObjectMeta* out) {
@@ -176,9 +209,12 @@ void ToProto(const ObjectMeta& meta, v1::ObjectMeta* out) {
   WriteMap(meta.annotations, out->mutable_annotations());
   out->set_generation(meta.generation);
   if (meta.resource_version != 0) out->set_resource_version(absl::StrCat(meta.resource_version));
-  SetTime(meta.create_time, out, &v1::ObjectMeta::mutable_create_time, &v1::ObjectMeta::clear_create_time);
-  SetTime(meta.update_time, out, &v1::ObjectMeta::mutable_update_time, &v1::ObjectMeta::clear_update_time);
-  SetTime(meta.delete_time, out, &v1::ObjectMeta::mutable_delete_time, &v1::ObjectMeta::clear_delete_time);
+  SetTime(meta.create_time, out, &v1::ObjectMeta::mutable_create_time,
+          &v1::ObjectMeta::clear_create_time);
+  SetTime(meta.update_time, out, &v1::ObjectMeta::mutable_update_time,
+          &v1::ObjectMeta::clear_update_time);
+  SetTime(meta.delete_time, out, &v1::ObjectMeta::mutable_delete_time,
+          &v1::ObjectMeta::clear_delete_time);
 }
 
 void ToProto(const Condition& condition, v1::Condition* out) {
@@ -195,13 +231,20 @@ void ToProto(const Condition& condition, v1::Condition* out) {
 
 int ToProtoNumber(Health health) {
   switch (health) {
-    case Health::kHealthy: return v1::HEALTH_HEALTHY;
-    case Health::kSuspended: return v1::HEALTH_SUSPENDED;
-    case Health::kProgressing: return v1::HEALTH_PROGRESSING;
-    case Health::kTerminating: return v1::HEALTH_TERMINATING;
-    case Health::kUnknown: return v1::HEALTH_UNKNOWN;
-    case Health::kMissing: return v1::HEALTH_MISSING;
-    case Health::kDegraded: return v1::HEALTH_DEGRADED;
+    case Health::kHealthy:
+      return v1::HEALTH_HEALTHY;
+    case Health::kSuspended:
+      return v1::HEALTH_SUSPENDED;
+    case Health::kProgressing:
+      return v1::HEALTH_PROGRESSING;
+    case Health::kTerminating:
+      return v1::HEALTH_TERMINATING;
+    case Health::kUnknown:
+      return v1::HEALTH_UNKNOWN;
+    case Health::kMissing:
+      return v1::HEALTH_MISSING;
+    case Health::kDegraded:
+      return v1::HEALTH_DEGRADED;
   }
   return v1::HEALTH_UNSPECIFIED;
 }
@@ -285,11 +328,19 @@ absl::Status FromProto(const v1::RoleBinding& proto, RoleBinding* out) {
   out->project = spec.project();
   out->cluster_set = spec.cluster_set();
   switch (spec.role()) {
-    case v1::ROLE_VIEWER: out->role = Role::kViewer; return absl::OkStatus();
-    case v1::ROLE_EDITOR: out->role = Role::kEditor; return absl::OkStatus();
-    case v1::ROLE_ADMIN: out->role = Role::kAdmin; return absl::OkStatus();
-    case v1::ROLE_UNSPECIFIED: return FieldError("spec.role", "must be one of viewer, editor and admin");
-    default: return UnknownEnum("spec.role", spec.role());
+    case v1::ROLE_VIEWER:
+      out->role = Role::kViewer;
+      return absl::OkStatus();
+    case v1::ROLE_EDITOR:
+      out->role = Role::kEditor;
+      return absl::OkStatus();
+    case v1::ROLE_ADMIN:
+      out->role = Role::kAdmin;
+      return absl::OkStatus();
+    case v1::ROLE_UNSPECIFIED:
+      return FieldError("spec.role", "must be one of viewer, editor and admin");
+    default:
+      return UnknownEnum("spec.role", spec.role());
   }
 }
 
@@ -306,11 +357,12 @@ void ToProto(const JoinToken& token, absl::Time now, v1::JoinToken* out) {
   v1::JoinTokenStatus* status = out->mutable_status();
   SetTime(token.expire_time, status, &v1::JoinTokenStatus::mutable_expire_time,
           &v1::JoinTokenStatus::clear_expire_time);
-  status->set_state(token.voided                       ? v1::JOIN_TOKEN_STATE_VOIDED
-                    : !token.spent_by_key.IsNone()     ? v1::JOIN_TOKEN_STATE_SPENT
-                    : now >= token.expire_time         ? v1::JOIN_TOKEN_STATE_EXPIRED
-                                                       : v1::JOIN_TOKEN_STATE_UNUSED);
-  if (!token.spent_for_cluster.IsNone()) status->set_cluster_uid(token.spent_for_cluster.ToString());
+  status->set_state(token.voided                   ? v1::JOIN_TOKEN_STATE_VOIDED
+                    : !token.spent_by_key.IsNone() ? v1::JOIN_TOKEN_STATE_SPENT
+                    : now >= token.expire_time     ? v1::JOIN_TOKEN_STATE_EXPIRED
+                                                   : v1::JOIN_TOKEN_STATE_UNUSED);
+  if (!token.spent_for_cluster.IsNone())
+    status->set_cluster_uid(token.spent_for_cluster.ToString());
   out->set_etag(EtagOf(token));
 }
 

@@ -1,9 +1,10 @@
 // nave.v1 to and from common/model. Total and pure.
 //
-// ToProto gives everything, what is filled in when read included. FromProto takes the user's part only: name, labels,
-// annotations and spec; what is output only is the hub's and never believed. Absent fields get the defaults that the
-// .proto files state. FromProto refuses: a bad name or digest (INVALID_FIELD), an enum value of a later version
-// (NOT_SUPPORTED_YET). Rules beyond form are those of common/model/validate.h.
+// ToProto gives everything, what is filled in when read included. FromProto takes the user's part
+// only: name, labels, annotations and spec; what is output only is the hub's and never believed.
+// Absent fields get the defaults that the .proto files state. FromProto refuses: a bad name or
+// digest (INVALID_FIELD), an enum value of a later version (NOT_SUPPORTED_YET). Rules beyond form
+// are those of common/model/validate.h.
 #ifndef NAVE_COMMON_WIRE_API_H_
 #define NAVE_COMMON_WIRE_API_H_
 
@@ -33,8 +34,8 @@ class Project;
 class RoleBinding;
 }  // namespace v1
 
-// Changes with what people decide: uid, generation, labels, annotations, deletion, and `decided` (verbs' results). Quoted, as
-// AIP-154 wants it.
+// Changes with what people decide: uid, generation, labels, annotations, deletion, and `decided`
+// (verbs' results). Quoted, as AIP-154 wants it.
 std::string ComputeEtag(const ObjectMeta& meta, absl::string_view decided = "");
 std::string EtagOf(const Project& project);
 std::string EtagOf(const ClusterSet& cluster_set);
@@ -66,7 +67,8 @@ absl::Status FromProto(const v1::ClusterSet& proto, ClusterSet* out);
 absl::Status FromProto(const v1::Cluster& proto, Cluster* out);
 absl::Status FromProto(const v1::RoleBinding& proto, RoleBinding* out);
 absl::Status FromProto(const v1::JoinToken& proto, JoinToken* out);
-// Contents stay in the model's manifests; their digests are computed. Fields of later releases: see CheckSupported.
+// Contents stay in the model's manifests; their digests are computed. Fields of later releases: see
+// CheckSupported.
 absl::Status FromProto(const v1::Bundle& proto, Bundle* out);
 
 }  // namespace nave

@@ -15,9 +15,12 @@ namespace {
 
 v1::Adoption AdoptionToProto(Adoption adoption) {
   switch (adoption) {
-    case Adoption::kIfNoDiff: return v1::ADOPTION_IF_NO_DIFF;
-    case Adoption::kAlways: return v1::ADOPTION_ALWAYS;
-    case Adoption::kNever: return v1::ADOPTION_NEVER;
+    case Adoption::kIfNoDiff:
+      return v1::ADOPTION_IF_NO_DIFF;
+    case Adoption::kAlways:
+      return v1::ADOPTION_ALWAYS;
+    case Adoption::kNever:
+      return v1::ADOPTION_NEVER;
   }
   return v1::ADOPTION_UNSPECIFIED;
 }
@@ -83,16 +86,26 @@ void WriteBundleStatus(const BundleStatus& status, v1::BundleStatus* out) {
 
 int ToProtoNumber(Phase phase) {
   switch (phase) {
-    case Phase::kPending: return v1::ASSIGNMENT_PHASE_PENDING;
-    case Phase::kApplying: return v1::ASSIGNMENT_PHASE_APPLYING;
-    case Phase::kApplied: return v1::ASSIGNMENT_PHASE_APPLIED;
-    case Phase::kFailed: return v1::ASSIGNMENT_PHASE_FAILED;
-    case Phase::kPruneWaiting: return v1::ASSIGNMENT_PHASE_PRUNE_WAITING;
-    case Phase::kRemovalHeld: return v1::ASSIGNMENT_PHASE_REMOVAL_HELD;
-    case Phase::kRemoving: return v1::ASSIGNMENT_PHASE_REMOVING;
-    case Phase::kRemoved: return v1::ASSIGNMENT_PHASE_REMOVED;
-    case Phase::kNotDesired: return v1::ASSIGNMENT_PHASE_NOT_DESIRED;
-    case Phase::kRejected: return v1::ASSIGNMENT_PHASE_REJECTED;
+    case Phase::kPending:
+      return v1::ASSIGNMENT_PHASE_PENDING;
+    case Phase::kApplying:
+      return v1::ASSIGNMENT_PHASE_APPLYING;
+    case Phase::kApplied:
+      return v1::ASSIGNMENT_PHASE_APPLIED;
+    case Phase::kFailed:
+      return v1::ASSIGNMENT_PHASE_FAILED;
+    case Phase::kPruneWaiting:
+      return v1::ASSIGNMENT_PHASE_PRUNE_WAITING;
+    case Phase::kRemovalHeld:
+      return v1::ASSIGNMENT_PHASE_REMOVAL_HELD;
+    case Phase::kRemoving:
+      return v1::ASSIGNMENT_PHASE_REMOVING;
+    case Phase::kRemoved:
+      return v1::ASSIGNMENT_PHASE_REMOVED;
+    case Phase::kNotDesired:
+      return v1::ASSIGNMENT_PHASE_NOT_DESIRED;
+    case Phase::kRejected:
+      return v1::ASSIGNMENT_PHASE_REJECTED;
   }
   return v1::ASSIGNMENT_PHASE_UNSPECIFIED;
 }
@@ -112,7 +125,8 @@ absl::Status FromProto(const v1::Bundle& proto, Bundle* out) {
     out->id = ref.bundle;
   }
   out->meta.labels = StringMap(proto.metadata().labels().begin(), proto.metadata().labels().end());
-  out->meta.annotations = StringMap(proto.metadata().annotations().begin(), proto.metadata().annotations().end());
+  out->meta.annotations =
+      StringMap(proto.metadata().annotations().begin(), proto.metadata().annotations().end());
   const v1::BundleSpec& spec = proto.spec();
   out->spec = BundleSpec{};
   for (int i = 0; i < spec.manifests_size(); ++i) {
@@ -131,7 +145,8 @@ absl::Status FromProto(const v1::Bundle& proto, Bundle* out) {
   }
   out->spec.allow_empty = spec.allow_empty();
   if (spec.adoption() != v1::ADOPTION_UNSPECIFIED && spec.adoption() != v1::ADOPTION_IF_NO_DIFF) {
-    return FieldError("spec.adoption", "must be IfNoDiff in this release", Reason::kNotSupportedYet);
+    return FieldError("spec.adoption", "must be IfNoDiff in this release",
+                      Reason::kNotSupportedYet);
   }
   return absl::OkStatus();
 }
@@ -142,7 +157,8 @@ void ToProto(const BundleRevision& revision, v1::BundleRevision* out) {
   v1::BundleRevisionSpec* spec = out->mutable_spec();
   spec->set_number(revision.number);
   spec->set_bundle_uid(revision.bundle_uid.ToString());
-  for (const Manifest& manifest : revision.manifests) WriteManifest(manifest, spec->add_manifests());
+  for (const Manifest& manifest : revision.manifests)
+    WriteManifest(manifest, spec->add_manifests());
   spec->set_default_namespace(revision.default_namespace);
   spec->set_create_namespace(revision.create_namespace);
   spec->set_adoption(AdoptionToProto(revision.adoption));

@@ -40,14 +40,17 @@ absl::string_view TypeWord(const Value& value) {
 }
 
 absl::Status WrongType(absl::string_view path, absl::string_view want, const Value& got) {
-  std::string hint = want == "a string" && (got.is_number() || got.is_bool()) ? "; put it in quotes" : "";
+  std::string hint =
+      want == "a string" && (got.is_number() || got.is_bool()) ? "; put it in quotes" : "";
   return FieldError(path, absl::StrCat("must be ", want, ", got ", TypeWord(got), hint));
 }
 
-absl::Status UnknownField(absl::string_view path, const std::string& name, const std::vector<std::string>& known) {
+absl::Status UnknownField(absl::string_view path, const std::string& name,
+                          const std::vector<std::string>& known) {
   std::string nearest = NearestWord(name, known);
-  std::string text = nearest.empty() ? absl::StrCat("must be one of ", absl::StrJoin(known, ", "))
-                                     : absl::StrCat("is not a field; did you mean '", nearest, "'?");
+  std::string text = nearest.empty()
+                         ? absl::StrCat("must be one of ", absl::StrJoin(known, ", "))
+                         : absl::StrCat("is not a field; did you mean '", nearest, "'?");
   return FieldError(path, text, Reason::kUnknownField);
 }
 
@@ -58,7 +61,8 @@ std::string Plain(absl::string_view word) {
   return absl::StrReplaceAll(absl::AsciiStrToLower(word), {{"_", ""}});
 }
 
-absl::StatusOr<int> ReadEnum(absl::string_view path, const Value& value, const google::protobuf::EnumDescriptor& type) {
+absl::StatusOr<int> ReadEnum(absl::string_view path, const Value& value,
+                             const google::protobuf::EnumDescriptor& type) {
   if (!value.is_string()) return WrongType(path, "a string", value);
   std::vector<std::string> words;
   std::string plain = Plain(*value.string());
@@ -68,10 +72,12 @@ absl::StatusOr<int> ReadEnum(absl::string_view path, const Value& value, const g
     words.push_back(WordOf(candidate));
     if (plain == Plain(words.back()) || plain == Plain(candidate.name())) return candidate.number();
   }
-  return FieldError(path, absl::StrCat("must be one of ", absl::StrJoin(words, ", "), "; got '", *value.string(), "'"));
+  return FieldError(path, absl::StrCat("must be one of ", absl::StrJoin(words, ", "), "; got '",
+                                       *value.string(), "'"));
 }
 
-absl::StatusOr<int64_t> ReadInteger(absl::string_view path, const Value& value, int64_t min, int64_t max) {
+absl::StatusOr<int64_t> ReadInteger(absl::string_view path, const Value& value, int64_t min,
+                                    int64_t max) {
   if (!value.is_int()) return WrongType(path, "an integer", value);
   int64_t number = value.IntOr(0);
   if (number < min || number > max) {
@@ -98,8 +104,10 @@ absl::Status ReadSpecial(absl::string_view path, const Value& value, Message* ou
     absl::Time time;
     std::string error;
     google::protobuf::Timestamp stamp;
-    if (!absl::ParseTime(absl::RFC3339_full, *value.string(), &time, &error) || !TimeToProto(time, &stamp)) {
-      return FieldError(path, absl::StrCat("must be a time like 2026-01-31T08:00:00Z, got '", *value.string(), "'"));
+    if (!absl::ParseTime(absl::RFC3339_full, *value.string(), &time, &error) ||
+        !TimeToProto(time, &stamp)) {
+      return FieldError(path, absl::StrCat("must be a time like 2026-01-31T08:00:00Z, got '",
+                                           *value.string(), "'"));
     }
     serialized = stamp.SerializeAsString();
   } else {
@@ -107,7 +115,8 @@ absl::Status ReadSpecial(absl::string_view path, const Value& value, Message* ou
     google::protobuf::Duration duration;
     if (!absl::ParseDuration(*value.string(), &span) || span == absl::InfiniteDuration() ||
         span == -absl::InfiniteDuration()) {
-      return FieldError(path, absl::StrCat("must be a duration like 30m or 1h15m, got '", *value.string(), "'"));
+      return FieldError(
+          path, absl::StrCat("must be a duration like 30m or 1h15m, got '", *value.string(), "'"));
     }
     DurationToProto(span, &duration);
     serialized = duration.SerializeAsString();
@@ -123,13 +132,15 @@ absl::Status ReadChild(absl::string_view path, const Value& value, Message* chil
 }
 
 // Sets the singular field, or adds an element to the repeated one.
-absl::Status ReadField(absl::string_view path, const Value& value, const FieldDescriptor& field, Message* out) {
+absl::Status ReadField(absl::string_view path, const Value& value, const FieldDescriptor& field,
+                       Message* out) {
   const Reflection& r = *out->GetReflection();
   bool many = field.is_repeated();
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL: {
       if (!value.is_bool()) return WrongType(path, "true or false", value);
-      many ? r.AddBool(out, &field, value.BoolOr(false)) : r.SetBool(out, &field, value.BoolOr(false));
+      many ? r.AddBool(out, &field, value.BoolOr(false))
+           : r.SetBool(out, &field, value.BoolOr(false));
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_INT32: {
@@ -139,7 +150,8 @@ absl::Status ReadField(absl::string_view path, const Value& value, const FieldDe
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_UINT32: {
-      ASSIGN_OR_RETURN(int64_t number, ReadInteger(path, value, 0, std::numeric_limits<uint32_t>::max()));
+      ASSIGN_OR_RETURN(int64_t number,
+                       ReadInteger(path, value, 0, std::numeric_limits<uint32_t>::max()));
       many ? r.AddUInt32(out, &field, number) : r.SetUInt32(out, &field, number);
       return absl::OkStatus();
     }
@@ -150,7 +162,8 @@ absl::Status ReadField(absl::string_view path, const Value& value, const FieldDe
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_UINT64: {
-      ASSIGN_OR_RETURN(int64_t number, ReadInteger(path, value, 0, std::numeric_limits<int64_t>::max()));
+      ASSIGN_OR_RETURN(int64_t number,
+                       ReadInteger(path, value, 0, std::numeric_limits<int64_t>::max()));
       many ? r.AddUInt64(out, &field, number) : r.SetUInt64(out, &field, number);
       return absl::OkStatus();
     }
@@ -183,12 +196,14 @@ absl::Status ReadField(absl::string_view path, const Value& value, const FieldDe
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return ReadChild(path, value, many ? r.AddMessage(out, &field) : r.MutableMessage(out, &field));
+      return ReadChild(path, value,
+                       many ? r.AddMessage(out, &field) : r.MutableMessage(out, &field));
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadMap(absl::string_view path, const Value& value, const FieldDescriptor& field, Message* out) {
+absl::Status ReadMap(absl::string_view path, const Value& value, const FieldDescriptor& field,
+                     Message* out) {
   if (!value.is_object()) return WrongType(path, "a mapping", value);
   for (const auto& [key, item] : *value.object()) {
     Message* entry = out->GetReflection()->AddMessage(out, &field);
@@ -201,7 +216,8 @@ absl::Status ReadMap(absl::string_view path, const Value& value, const FieldDesc
 }
 
 // By camelCase or snake_case name.
-const FieldDescriptor* FindField(const google::protobuf::Descriptor& type, const std::string& name) {
+const FieldDescriptor* FindField(const google::protobuf::Descriptor& type,
+                                 const std::string& name) {
   if (const FieldDescriptor* field = type.FindFieldByName(name)) return field;
   for (int i = 0; i < type.field_count(); ++i) {
     if (type.field(i)->json_name() == name) return type.field(i);
@@ -209,11 +225,13 @@ const FieldDescriptor* FindField(const google::protobuf::Descriptor& type, const
   return nullptr;
 }
 
-absl::Status ReadMember(absl::string_view path, const Value& value, const FieldDescriptor& field, Message* out) {
+absl::Status ReadMember(absl::string_view path, const Value& value, const FieldDescriptor& field,
+                        Message* out) {
   if (IsReservedField(field.full_name())) {
     // What an older file says by way of default asks for nothing.
     if (value.is_bool() && !value.BoolOr(false)) return absl::OkStatus();
-    return FieldError(path, "must not be set: it comes in a later release", Reason::kNotSupportedYet);
+    return FieldError(path, "must not be set: it comes in a later release",
+                      Reason::kNotSupportedYet);
   }
   const Reflection& r = *out->GetReflection();
   bool set = field.is_repeated() ? r.FieldSize(*out, &field) > 0 : r.HasField(*out, &field);
@@ -240,11 +258,13 @@ absl::Status ReadMessage(absl::string_view path, const Value& value, Message* ou
     const FieldDescriptor* field = FindField(type, name);
     if (field == nullptr) {
       if (IsLaterField(type.full_name(), name)) {
-        return FieldError(child, "must not be set: it comes in a later release", Reason::kNotSupportedYet);
+        return FieldError(child, "must not be set: it comes in a later release",
+                          Reason::kNotSupportedYet);
       }
       std::vector<std::string> known;
       for (int i = 0; i < type.field_count(); ++i) {
-        if (!IsReservedField(type.field(i)->full_name())) known.push_back(type.field(i)->json_name());
+        if (!IsReservedField(type.field(i)->full_name()))
+          known.push_back(type.field(i)->json_name());
       }
       return UnknownField(child, name, known);
     }
@@ -278,11 +298,11 @@ absl::StatusOr<FileMetadata> ReadMetadata(const KindInfo& kind, const Value& fil
   if (!metadata->is_object()) return WrongType("metadata", "a mapping", *metadata);
   FileMetadata read;
   for (const auto& [key, value] : *metadata->object()) {
-    std::string* text = key == "name"                                            ? &read.name
-                        : key == "etag"                                          ? &read.etag
-                        : key == "project" && kind.in_project                    ? &read.project
-                        : key == "bundle" && kind.collection == "revisions"      ? &read.bundle
-                                                                                 : nullptr;
+    std::string* text = key == "name"                                       ? &read.name
+                        : key == "etag"                                     ? &read.etag
+                        : key == "project" && kind.in_project               ? &read.project
+                        : key == "bundle" && kind.collection == "revisions" ? &read.bundle
+                                                                            : nullptr;
     if (text == nullptr) {
       RETURN_IF_ERROR(CheckMetadataField(kind, key));
       read.rest[key] = value;
@@ -295,7 +315,8 @@ absl::StatusOr<FileMetadata> ReadMetadata(const KindInfo& kind, const Value& fil
   return read;
 }
 
-std::string MakeName(const KindInfo& kind, const FileMetadata& metadata, absl::string_view default_project) {
+std::string MakeName(const KindInfo& kind, const FileMetadata& metadata,
+                     absl::string_view default_project) {
   std::string name = absl::StrCat(kind.collection, "/", metadata.name);
   if (kind.collection == "revisions") name = absl::StrCat("bundles/", metadata.bundle, "/", name);
   std::string project = metadata.project.empty() ? std::string(default_project) : metadata.project;
@@ -305,7 +326,8 @@ std::string MakeName(const KindInfo& kind, const FileMetadata& metadata, absl::s
 }
 
 absl::Status CheckTop(const Value& file) {
-  static const auto* kTop = new std::vector<std::string>{"apiVersion", "kind", "metadata", "spec", "status"};
+  static const auto* kTop =
+      new std::vector<std::string>{"apiVersion", "kind", "metadata", "spec", "status"};
   for (const auto& [key, value] : *file.object()) {
     bool known = false;
     for (const std::string& top : *kTop) known = known || top == key || (key == "api_version");
@@ -318,7 +340,8 @@ absl::StatusOr<const KindInfo*> ReadKind(const Value& file) {
   std::string version = file.StringAt("apiVersion");
   if (version.empty()) version = file.StringAt("api_version");
   if (version != kApiVersion) {
-    return FieldError("apiVersion", absl::StrCat("must be '", kApiVersion, "', got '", version, "'"));
+    return FieldError("apiVersion",
+                      absl::StrCat("must be '", kApiVersion, "', got '", version, "'"));
   }
   std::vector<std::string> words;
   for (const KindInfo& kind : Kinds()) {
@@ -334,8 +357,8 @@ absl::StatusOr<const KindInfo*> ReadKind(const Value& file) {
 }  // namespace
 }  // namespace file_form
 
-absl::StatusOr<std::unique_ptr<google::protobuf::Message>> FromFile(const Value& file,
-                                                                    absl::string_view default_project) {
+absl::StatusOr<std::unique_ptr<google::protobuf::Message>> FromFile(
+    const Value& file, absl::string_view default_project) {
   if (!file.is_object()) return file_form::WrongType("file", "a mapping", file);
   ASSIGN_OR_RETURN(const KindInfo* kind, file_form::ReadKind(file));
   RETURN_IF_ERROR(file_form::CheckTop(file));
@@ -344,13 +367,15 @@ absl::StatusOr<std::unique_ptr<google::protobuf::Message>> FromFile(const Value&
   std::unique_ptr<google::protobuf::Message> out(kind->make());
   const auto& type = *out->GetDescriptor();
   const auto& r = *out->GetReflection();
-  r.SetString(out.get(), type.FindFieldByName("name"), file_form::MakeName(*kind, metadata, default_project));
+  r.SetString(out.get(), type.FindFieldByName("name"),
+              file_form::MakeName(*kind, metadata, default_project));
   r.SetString(out.get(), type.FindFieldByName("etag"), metadata.etag);
-  RETURN_IF_ERROR(file_form::ReadMessage("metadata", metadata.rest,
-                                         r.MutableMessage(out.get(), type.FindFieldByName("metadata"))));
+  RETURN_IF_ERROR(file_form::ReadMessage(
+      "metadata", metadata.rest, r.MutableMessage(out.get(), type.FindFieldByName("metadata"))));
   const Value* spec = file.Find("spec");
   if (spec != nullptr && !spec->is_null()) {
-    RETURN_IF_ERROR(file_form::ReadMessage("spec", *spec, r.MutableMessage(out.get(), type.FindFieldByName("spec"))));
+    RETURN_IF_ERROR(file_form::ReadMessage(
+        "spec", *spec, r.MutableMessage(out.get(), type.FindFieldByName("spec"))));
   }
   return out;
 }

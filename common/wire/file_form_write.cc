@@ -55,7 +55,8 @@ Value WriteSpecial(const Message& message) {
   if (IsTimestamp(*message.GetDescriptor())) {
     google::protobuf::Timestamp stamp;
     stamp.ParseFromString(serialized);
-    return Value(absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ", TimeFromProto(stamp), absl::UTCTimeZone()));
+    return Value(
+        absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ", TimeFromProto(stamp), absl::UTCTimeZone()));
   }
   google::protobuf::Duration duration;
   duration.ParseFromString(serialized);
@@ -63,38 +64,47 @@ Value WriteSpecial(const Message& message) {
 }
 
 // One element of a repeated field when `index` >= 0, else the singular field.
-Value WriteField(const Message& message, const FieldDescriptor& field, int index, bool with_defaults) {
+Value WriteField(const Message& message, const FieldDescriptor& field, int index,
+                 bool with_defaults) {
   const Reflection& r = *message.GetReflection();
   bool one = index < 0;
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return Value(one ? r.GetBool(message, &field) : r.GetRepeatedBool(message, &field, index));
     case FieldDescriptor::CPPTYPE_INT32:
-      return Value(int64_t{one ? r.GetInt32(message, &field) : r.GetRepeatedInt32(message, &field, index)});
+      return Value(
+          int64_t{one ? r.GetInt32(message, &field) : r.GetRepeatedInt32(message, &field, index)});
     case FieldDescriptor::CPPTYPE_UINT32:
-      return Value(int64_t{one ? r.GetUInt32(message, &field) : r.GetRepeatedUInt32(message, &field, index)});
+      return Value(int64_t{one ? r.GetUInt32(message, &field)
+                               : r.GetRepeatedUInt32(message, &field, index)});
     case FieldDescriptor::CPPTYPE_INT64:
-      return Value(int64_t{one ? r.GetInt64(message, &field) : r.GetRepeatedInt64(message, &field, index)});
+      return Value(
+          int64_t{one ? r.GetInt64(message, &field) : r.GetRepeatedInt64(message, &field, index)});
     case FieldDescriptor::CPPTYPE_UINT64:
       return Value(static_cast<int64_t>(one ? r.GetUInt64(message, &field)
                                             : r.GetRepeatedUInt64(message, &field, index)));
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return Value(one ? r.GetDouble(message, &field) : r.GetRepeatedDouble(message, &field, index));
+      return Value(one ? r.GetDouble(message, &field)
+                       : r.GetRepeatedDouble(message, &field, index));
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return Value(double{one ? r.GetFloat(message, &field) : r.GetRepeatedFloat(message, &field, index)});
+      return Value(
+          double{one ? r.GetFloat(message, &field) : r.GetRepeatedFloat(message, &field, index)});
     case FieldDescriptor::CPPTYPE_ENUM: {
-      int number = one ? r.GetEnumValue(message, &field) : r.GetRepeatedEnumValue(message, &field, index);
+      int number =
+          one ? r.GetEnumValue(message, &field) : r.GetRepeatedEnumValue(message, &field, index);
       const auto* value = field.enum_type()->FindValueByNumber(number);
       return value == nullptr ? Value(int64_t{number}) : Value(WordOf(*value));
     }
     case FieldDescriptor::CPPTYPE_STRING: {
       std::string scratch;
-      const std::string& text = one ? r.GetStringReference(message, &field, &scratch)
-                                    : r.GetRepeatedStringReference(message, &field, index, &scratch);
+      const std::string& text =
+          one ? r.GetStringReference(message, &field, &scratch)
+              : r.GetRepeatedStringReference(message, &field, index, &scratch);
       return field.type() == FieldDescriptor::TYPE_BYTES ? WriteBytes(text) : Value(text);
     }
     case FieldDescriptor::CPPTYPE_MESSAGE: {
-      const Message& child = one ? r.GetMessage(message, &field) : r.GetRepeatedMessage(message, &field, index);
+      const Message& child =
+          one ? r.GetMessage(message, &field) : r.GetRepeatedMessage(message, &field, index);
       const auto& type = *child.GetDescriptor();
       if (IsTimestamp(type) || IsDuration(type)) return WriteSpecial(child);
       return WriteMessage(child, with_defaults);
@@ -115,10 +125,12 @@ Value WriteMap(const Message& message, const FieldDescriptor& field) {
   return Value(std::move(map));
 }
 
-// Numbers and booleans of answers are there even when they are 0 or false. An unset enum says nothing.
+// Numbers and booleans of answers are there even when they are 0 or false. An unset enum says
+// nothing.
 bool ShowsDefault(const FieldDescriptor& field) {
   if (field.is_repeated() || field.has_presence()) return false;
-  return field.cpp_type() != FieldDescriptor::CPPTYPE_STRING && field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM;
+  return field.cpp_type() != FieldDescriptor::CPPTYPE_STRING &&
+         field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM;
 }
 
 Value WriteMessage(const Message& message, bool with_defaults) {
@@ -156,11 +168,14 @@ void WriteName(absl::string_view name, Value* metadata) {
 }  // namespace
 }  // namespace file_form
 
-std::string EnumWord(absl::string_view enum_full_name, absl::string_view enum_name, absl::string_view value_name) {
+std::string EnumWord(absl::string_view enum_full_name, absl::string_view enum_name,
+                     absl::string_view value_name) {
   // Enum values are prefixed with their enum's name in UPPER_SNAKE.
   size_t prefix = 0;
-  for (size_t i = 0; i < enum_name.size(); ++i) prefix += i > 0 && absl::ascii_isupper(enum_name[i]) ? 2 : 1;
-  std::string word = file_form::CamelCase(value_name.substr(prefix < value_name.size() ? prefix + 1 : 0));
+  for (size_t i = 0; i < enum_name.size(); ++i)
+    prefix += i > 0 && absl::ascii_isupper(enum_name[i]) ? 2 : 1;
+  std::string word =
+      file_form::CamelCase(value_name.substr(prefix < value_name.size() ? prefix + 1 : 0));
   return enum_full_name == "nave.v1.Role" ? absl::AsciiStrToLower(word) : word;
 }
 

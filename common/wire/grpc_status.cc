@@ -49,7 +49,8 @@ void AddViolation(absl::string_view field, absl::string_view rule, Details* deta
   }
 }
 
-Details MakeDetails(const absl::Status& status, absl::string_view reason, absl::string_view request_id) {
+Details MakeDetails(const absl::Status& status, absl::string_view reason,
+                    absl::string_view request_id) {
   Details details;
   details.info.set_reason(std::string(reason));
   details.info.set_domain(std::string(kErrorDomain));
@@ -75,7 +76,8 @@ Details MakeDetails(const absl::Status& status, absl::string_view reason, absl::
 
 void Pack(const absl::Status& status, const Details& details, rpc::Status* out) {
   out->add_details()->PackFrom(details.info);
-  if (details.bad_request.field_violations_size() > 0) out->add_details()->PackFrom(details.bad_request);
+  if (details.bad_request.field_violations_size() > 0)
+    out->add_details()->PackFrom(details.bad_request);
   if (!details.resource.resource_name().empty()) out->add_details()->PackFrom(details.resource);
   if (status.code() == absl::StatusCode::kFailedPrecondition) {
     rpc::PreconditionFailure failure;
@@ -92,12 +94,18 @@ void Pack(const absl::Status& status, const Details& details, rpc::Status* out) 
 
 absl::string_view ReasonOfCode(absl::StatusCode code) {
   switch (code) {
-    case absl::StatusCode::kUnavailable: return "HUB_UNREACHABLE";
-    case absl::StatusCode::kUnauthenticated: return "UNAUTHENTICATED";
-    case absl::StatusCode::kPermissionDenied: return "PERMISSION_DENIED";
-    case absl::StatusCode::kDeadlineExceeded: return "TIMEOUT";
-    case absl::StatusCode::kCancelled: return "CANCELLED";
-    default: return "INTERNAL";
+    case absl::StatusCode::kUnavailable:
+      return "HUB_UNREACHABLE";
+    case absl::StatusCode::kUnauthenticated:
+      return "UNAUTHENTICATED";
+    case absl::StatusCode::kPermissionDenied:
+      return "PERMISSION_DENIED";
+    case absl::StatusCode::kDeadlineExceeded:
+      return "TIMEOUT";
+    case absl::StatusCode::kCancelled:
+      return "CANCELLED";
+    default:
+      return "INTERNAL";
   }
 }
 
@@ -115,7 +123,8 @@ void ReadDetails(const rpc::Status& wire, std::string* reason, ErrorMetadata* me
       }
     } else if (any.UnpackTo(&bad_request)) {
       for (const auto& violation : bad_request.field_violations()) {
-        metadata->emplace_back(absl::StrCat(kFieldMetadataPrefix, violation.field()), violation.description());
+        metadata->emplace_back(absl::StrCat(kFieldMetadataPrefix, violation.field()),
+                               violation.description());
       }
     } else if (any.UnpackTo(&retry)) {
       auto after = DurationFromProto(retry.retry_delay());
@@ -142,12 +151,14 @@ grpc::Status ToGrpcStatus(const absl::Status& status, absl::string_view request_
   wire.set_message(Cut(status.message(), kTextBytesMax));
   Details details = MakeDetails(status, reason, request_id);
   Pack(status, details, &wire);
-  while (wire.ByteSizeLong() > kDetailsBytesMax && details.bad_request.field_violations_size() > 1) {
+  while (wire.ByteSizeLong() > kDetailsBytesMax &&
+         details.bad_request.field_violations_size() > 1) {
     details.bad_request.mutable_field_violations()->RemoveLast();
     wire.clear_details();
     Pack(status, details, &wire);
   }
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), wire.message(), wire.SerializeAsString());
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), wire.message(),
+                      wire.SerializeAsString());
 }
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {

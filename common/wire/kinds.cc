@@ -57,7 +57,8 @@ const std::vector<KindInfo>& Kinds() {
 
 const KindInfo* FindKind(absl::string_view word) {
   for (const KindInfo& info : Kinds()) {
-    if (absl::EqualsIgnoreCase(info.kind, word) || absl::EqualsIgnoreCase(info.collection, word)) return &info;
+    if (absl::EqualsIgnoreCase(info.kind, word) || absl::EqualsIgnoreCase(info.collection, word))
+      return &info;
     for (absl::string_view alias : info.words) {
       if (absl::EqualsIgnoreCase(alias, word)) return &info;
     }

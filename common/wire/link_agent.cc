@@ -18,75 +18,120 @@ constexpr size_t kConditionsMax = 100;
 
 pb::KeyState ToProto(KeyState state) {
   switch (state) {
-    case KeyState::kPresent: return pb::KEY_STATE_PRESENT;
-    case KeyState::kRemoving: return pb::KEY_STATE_REMOVING;
-    case KeyState::kNotDesired: return pb::KEY_STATE_NOT_DESIRED;
+    case KeyState::kPresent:
+      return pb::KEY_STATE_PRESENT;
+    case KeyState::kRemoving:
+      return pb::KEY_STATE_REMOVING;
+    case KeyState::kNotDesired:
+      return pb::KEY_STATE_NOT_DESIRED;
   }
   return pb::KEY_STATE_UNSPECIFIED;
 }
 
 absl::Status FromProto(pb::KeyState state, KeyState* out) {
   switch (state) {
-    case pb::KEY_STATE_PRESENT: *out = KeyState::kPresent; return absl::OkStatus();
-    case pb::KEY_STATE_REMOVING: *out = KeyState::kRemoving; return absl::OkStatus();
-    case pb::KEY_STATE_NOT_DESIRED: *out = KeyState::kNotDesired; return absl::OkStatus();
-    default: return ProtocolError(absl::StrCat("key_set.keys.state: unknown value ", static_cast<int>(state)));
+    case pb::KEY_STATE_PRESENT:
+      *out = KeyState::kPresent;
+      return absl::OkStatus();
+    case pb::KEY_STATE_REMOVING:
+      *out = KeyState::kRemoving;
+      return absl::OkStatus();
+    case pb::KEY_STATE_NOT_DESIRED:
+      *out = KeyState::kNotDesired;
+      return absl::OkStatus();
+    default:
+      return ProtocolError(
+          absl::StrCat("key_set.keys.state: unknown value ", static_cast<int>(state)));
   }
 }
 
 pb::Phase ToProto(Phase phase) {
   switch (phase) {
-    case Phase::kPending: return pb::PHASE_PENDING;
-    case Phase::kApplying: return pb::PHASE_APPLYING;
-    case Phase::kApplied: return pb::PHASE_APPLIED;
-    case Phase::kFailed: return pb::PHASE_FAILED;
-    case Phase::kPruneWaiting: return pb::PHASE_PRUNE_WAITING;
-    case Phase::kRemovalHeld: return pb::PHASE_REMOVAL_HELD;
-    case Phase::kRemoving: return pb::PHASE_REMOVING;
-    case Phase::kRemoved: return pb::PHASE_REMOVED;
-    case Phase::kNotDesired: return pb::PHASE_NOT_DESIRED;
-    case Phase::kRejected: return pb::PHASE_REJECTED;
+    case Phase::kPending:
+      return pb::PHASE_PENDING;
+    case Phase::kApplying:
+      return pb::PHASE_APPLYING;
+    case Phase::kApplied:
+      return pb::PHASE_APPLIED;
+    case Phase::kFailed:
+      return pb::PHASE_FAILED;
+    case Phase::kPruneWaiting:
+      return pb::PHASE_PRUNE_WAITING;
+    case Phase::kRemovalHeld:
+      return pb::PHASE_REMOVAL_HELD;
+    case Phase::kRemoving:
+      return pb::PHASE_REMOVING;
+    case Phase::kRemoved:
+      return pb::PHASE_REMOVED;
+    case Phase::kNotDesired:
+      return pb::PHASE_NOT_DESIRED;
+    case Phase::kRejected:
+      return pb::PHASE_REJECTED;
   }
   return pb::PHASE_UNSPECIFIED;
 }
 
 Phase FromProto(pb::Phase phase) {
   switch (phase) {
-    case pb::PHASE_APPLYING: return Phase::kApplying;
-    case pb::PHASE_APPLIED: return Phase::kApplied;
-    case pb::PHASE_FAILED: return Phase::kFailed;
-    case pb::PHASE_PRUNE_WAITING: return Phase::kPruneWaiting;
-    case pb::PHASE_REMOVAL_HELD: return Phase::kRemovalHeld;
-    case pb::PHASE_REMOVING: return Phase::kRemoving;
-    case pb::PHASE_REMOVED: return Phase::kRemoved;
-    case pb::PHASE_NOT_DESIRED: return Phase::kNotDesired;
-    case pb::PHASE_REJECTED: return Phase::kRejected;
-    default: return Phase::kPending;
+    case pb::PHASE_APPLYING:
+      return Phase::kApplying;
+    case pb::PHASE_APPLIED:
+      return Phase::kApplied;
+    case pb::PHASE_FAILED:
+      return Phase::kFailed;
+    case pb::PHASE_PRUNE_WAITING:
+      return Phase::kPruneWaiting;
+    case pb::PHASE_REMOVAL_HELD:
+      return Phase::kRemovalHeld;
+    case pb::PHASE_REMOVING:
+      return Phase::kRemoving;
+    case pb::PHASE_REMOVED:
+      return Phase::kRemoved;
+    case pb::PHASE_NOT_DESIRED:
+      return Phase::kNotDesired;
+    case pb::PHASE_REJECTED:
+      return Phase::kRejected;
+    default:
+      return Phase::kPending;
   }
 }
 
 pb::Health ToProto(Health health) {
   switch (health) {
-    case Health::kHealthy: return pb::HEALTH_HEALTHY;
-    case Health::kSuspended: return pb::HEALTH_SUSPENDED;
-    case Health::kProgressing: return pb::HEALTH_PROGRESSING;
-    case Health::kTerminating: return pb::HEALTH_TERMINATING;
-    case Health::kUnknown: return pb::HEALTH_UNKNOWN;
-    case Health::kMissing: return pb::HEALTH_MISSING;
-    case Health::kDegraded: return pb::HEALTH_DEGRADED;
+    case Health::kHealthy:
+      return pb::HEALTH_HEALTHY;
+    case Health::kSuspended:
+      return pb::HEALTH_SUSPENDED;
+    case Health::kProgressing:
+      return pb::HEALTH_PROGRESSING;
+    case Health::kTerminating:
+      return pb::HEALTH_TERMINATING;
+    case Health::kUnknown:
+      return pb::HEALTH_UNKNOWN;
+    case Health::kMissing:
+      return pb::HEALTH_MISSING;
+    case Health::kDegraded:
+      return pb::HEALTH_DEGRADED;
   }
   return pb::HEALTH_UNSPECIFIED;
 }
 
 Health FromProto(pb::Health health) {
   switch (health) {
-    case pb::HEALTH_HEALTHY: return Health::kHealthy;
-    case pb::HEALTH_SUSPENDED: return Health::kSuspended;
-    case pb::HEALTH_PROGRESSING: return Health::kProgressing;
-    case pb::HEALTH_TERMINATING: return Health::kTerminating;
-    case pb::HEALTH_MISSING: return Health::kMissing;
-    case pb::HEALTH_DEGRADED: return Health::kDegraded;
-    default: return Health::kUnknown;
+    case pb::HEALTH_HEALTHY:
+      return Health::kHealthy;
+    case pb::HEALTH_SUSPENDED:
+      return Health::kSuspended;
+    case pb::HEALTH_PROGRESSING:
+      return Health::kProgressing;
+    case pb::HEALTH_TERMINATING:
+      return Health::kTerminating;
+    case pb::HEALTH_MISSING:
+      return Health::kMissing;
+    case pb::HEALTH_DEGRADED:
+      return Health::kDegraded;
+    default:
+      return Health::kUnknown;
   }
 }
 
@@ -121,8 +166,10 @@ Facts FromProto(const pb::Facts& facts) {
   out.nodes = facts.nodes();
   out.nodes_ready = facts.nodes_ready();
   // The wire's map has no order: sorted first, so that what is cut does not depend on it.
-  for (const auto& [version, count] : facts.node_versions()) out.node_versions[Word(version)] = count;
-  while (out.node_versions.size() > kNodeVersionsMax) out.node_versions.erase(std::prev(out.node_versions.end()));
+  for (const auto& [version, count] : facts.node_versions())
+    out.node_versions[Word(version)] = count;
+  while (out.node_versions.size() > kNodeVersionsMax)
+    out.node_versions.erase(std::prev(out.node_versions.end()));
   out.cpu_millis = facts.cpu_millis();
   out.memory_bytes = facts.memory_bytes();
   for (const pb::Condition& condition : facts.conditions()) {
@@ -158,18 +205,20 @@ absl::Status FromProto(const pb::Hello& hello, Hello* out) {
   out->protocol_min = hello.protocol_min();
   out->protocol_max = hello.protocol_max();
   if (out->protocol_min == 0 || out->protocol_min > out->protocol_max) {
-    return ProtocolError(absl::StrCat("hello: protocol range ", out->protocol_min, " to ", out->protocol_max,
-                                      " is empty"));
+    return ProtocolError(absl::StrCat("hello: protocol range ", out->protocol_min, " to ",
+                                      out->protocol_max, " is empty"));
   }
   out->agent_version = Word(hello.agent_version());
   RETURN_IF_ERROR(ReadUuid("hello.instance_id", hello.instance_id(), &out->instance_id));
   out->attempt = hello.attempt();
   out->kube_system_uid = Word(hello.kube_system_uid());
   out->hub_id = Word(hello.hub_id());
-  if (hello.has_committed()) RETURN_IF_ERROR(ReadAt("hello.committed", hello.committed(), &out->committed));
+  if (hello.has_committed())
+    RETURN_IF_ERROR(ReadAt("hello.committed", hello.committed(), &out->committed));
   RETURN_IF_ERROR(ReadDigest("hello.root", hello.root(), &out->root));
   out->state_lost = hello.state_lost();
-  out->agent_time = hello.has_agent_time() ? TimeFromProto(hello.agent_time()) : absl::InfinitePast();
+  out->agent_time =
+      hello.has_agent_time() ? TimeFromProto(hello.agent_time()) : absl::InfinitePast();
   out->facts = FromProto(hello.facts());
   return absl::OkStatus();
 }
@@ -355,20 +404,28 @@ std::string SerializeAgentFrame(const AgentFrame& frame) {
 
 absl::StatusOr<AgentFrame> ParseAgentFrame(absl::string_view bytes) {
   if (bytes.size() > kFrameBytesMax) {
-    return link::ProtocolError(absl::StrCat("frame: at most ", kFrameBytesMax, " bytes, got ", bytes.size()));
+    return link::ProtocolError(
+        absl::StrCat("frame: at most ", kFrameBytesMax, " bytes, got ", bytes.size()));
   }
   link::pb::AgentFrame proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return link::ProtocolError("frame: the bytes are not an AgentFrame");
   }
   switch (proto.body_case()) {
-    case link::pb::AgentFrame::kHello: return link::Read<Hello>(proto.hello());
-    case link::pb::AgentFrame::kKeySet: return link::Read<KeySet>(proto.key_set());
-    case link::pb::AgentFrame::kDesiredAck: return link::Read<DesiredAck>(proto.desired_ack());
-    case link::pb::AgentFrame::kStatusBatch: return link::Read<StatusBatch>(proto.status_batch());
-    case link::pb::AgentFrame::kFacts: return AgentFrame(link::FromProto(proto.facts()));
-    case link::pb::AgentFrame::kPing: return AgentFrame(Ping{});
-    case link::pb::AgentFrame::BODY_NOT_SET: break;
+    case link::pb::AgentFrame::kHello:
+      return link::Read<Hello>(proto.hello());
+    case link::pb::AgentFrame::kKeySet:
+      return link::Read<KeySet>(proto.key_set());
+    case link::pb::AgentFrame::kDesiredAck:
+      return link::Read<DesiredAck>(proto.desired_ack());
+    case link::pb::AgentFrame::kStatusBatch:
+      return link::Read<StatusBatch>(proto.status_batch());
+    case link::pb::AgentFrame::kFacts:
+      return AgentFrame(link::FromProto(proto.facts()));
+    case link::pb::AgentFrame::kPing:
+      return AgentFrame(Ping{});
+    case link::pb::AgentFrame::BODY_NOT_SET:
+      break;
   }
   return link::ProtocolError("frame: has no body that this version knows");
 }

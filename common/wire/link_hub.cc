@@ -12,14 +12,16 @@ namespace link {
 
 absl::Status ReadUuid(absl::string_view field, absl::string_view bytes, Uuid* out) {
   auto uuid = Uuid::FromBytes(bytes);
-  if (!uuid.has_value()) return ProtocolError(absl::StrCat(field, ": want 16 bytes, got ", bytes.size()));
+  if (!uuid.has_value())
+    return ProtocolError(absl::StrCat(field, ": want 16 bytes, got ", bytes.size()));
   *out = *uuid;
   return absl::OkStatus();
 }
 
 absl::Status ReadDigest(absl::string_view field, absl::string_view bytes, Digest* out) {
   auto digest = Digest::FromBytes(bytes);
-  if (!digest.has_value()) return ProtocolError(absl::StrCat(field, ": want 32 bytes, got ", bytes.size()));
+  if (!digest.has_value())
+    return ProtocolError(absl::StrCat(field, ": want 32 bytes, got ", bytes.size()));
   *out = *digest;
   return absl::OkStatus();
 }
@@ -90,12 +92,14 @@ absl::Status FromProto(const pb::Welcome& welcome, Welcome* out) {
   out->set_matches = welcome.set_matches();
   if (welcome.has_status()) {
     StatusCursor& cursor = out->status.emplace();
-    RETURN_IF_ERROR(ReadUuid("welcome.status.instance_id", welcome.status().instance_id(), &cursor.instance_id));
+    RETURN_IF_ERROR(ReadUuid("welcome.status.instance_id", welcome.status().instance_id(),
+                             &cursor.instance_id));
     cursor.seq = welcome.status().seq();
   }
-  out->ping_interval =
-      ReadSpan(welcome.has_ping_interval(), welcome.ping_interval(), kLivenessMin, defaults.ping_interval);
-  out->dead_after = ReadSpan(welcome.has_dead_after(), welcome.dead_after(), kLivenessMin, defaults.dead_after);
+  out->ping_interval = ReadSpan(welcome.has_ping_interval(), welcome.ping_interval(), kLivenessMin,
+                                defaults.ping_interval);
+  out->dead_after =
+      ReadSpan(welcome.has_dead_after(), welcome.dead_after(), kLivenessMin, defaults.dead_after);
   out->reconnect_spread = ReadSpan(welcome.has_reconnect_spread(), welcome.reconnect_spread(),
                                    absl::ZeroDuration(), defaults.reconnect_spread);
   out->hub_time = welcome.has_hub_time() ? TimeFromProto(welcome.hub_time()) : absl::InfinitePast();
@@ -105,7 +109,8 @@ absl::Status FromProto(const pb::Welcome& welcome, Welcome* out) {
 void ToProto(const Refusal& refusal, pb::Refusal* out) {
   out->set_reason(static_cast<pb::RefusalReason>(refusal.reason));
   out->set_message(Text(refusal.message));
-  if (refusal.retry_after.has_value()) DurationToProto(*refusal.retry_after, out->mutable_retry_after());
+  if (refusal.retry_after.has_value())
+    DurationToProto(*refusal.retry_after, out->mutable_retry_after());
 }
 
 Refusal FromProto(const pb::Refusal& refusal) {
@@ -151,8 +156,12 @@ absl::Status FromProto(const pb::Tombstone& tombstone, Tombstone* out) {
   out->reason = Word(tombstone.reason());
   out->confirmed = tombstone.confirmed();
   switch (tombstone.propagation()) {
-    case pb::PROPAGATION_DELETE: out->propagation = Propagation::kDelete; return absl::OkStatus();
-    case pb::PROPAGATION_ORPHAN: out->propagation = Propagation::kOrphan; return absl::OkStatus();
+    case pb::PROPAGATION_DELETE:
+      out->propagation = Propagation::kDelete;
+      return absl::OkStatus();
+    case pb::PROPAGATION_ORPHAN:
+      out->propagation = Propagation::kOrphan;
+      return absl::OkStatus();
     // An order that is not understood must not become a deletion.
     default:
       return ProtocolError(absl::StrCat("desired_batch.tombstones.propagation: unknown value ",
@@ -167,7 +176,8 @@ absl::Status FromProto(const pb::DesiredBatch& batch, DesiredBatch* out) {
   out->last = batch.last();
   out->items = batch.items();
   if (!batch.desired_root().empty()) {
-    RETURN_IF_ERROR(ReadDigest("desired_batch.desired_root", batch.desired_root(), &out->desired_root));
+    RETURN_IF_ERROR(
+        ReadDigest("desired_batch.desired_root", batch.desired_root(), &out->desired_root));
   } else if (batch.last()) {
     return ProtocolError("desired_batch.desired_root: missing on the last part");
   }
@@ -196,14 +206,17 @@ struct BodyWriter {
   void operator()(const DesiredBatch& body) const { ToProto(body, out->mutable_desired_batch()); }
   void operator()(const StatusAck& body) const { out->mutable_status_ack()->set_seq(body.seq); }
   void operator()(const Pong&) const { out->mutable_pong(); }
-  void operator()(const Drain&) const { out->mutable_drain()->set_reason(pb::DRAIN_REASON_STOPPING); }
+  void operator()(const Drain&) const {
+    out->mutable_drain()->set_reason(pb::DRAIN_REASON_STOPPING);
+  }
 };
 
 absl::Status ReadBlobs(pb::HubFrame* proto, std::vector<BlobPtr>* out) {
   out->reserve(proto->blobs_size());
   for (pb::Blob& blob : *proto->mutable_blobs()) {
     if (blob.encoding() != pb::BLOB_ENCODING_ZSTD) {
-      return ProtocolError(absl::StrCat("blobs.encoding: unknown value ", static_cast<int>(blob.encoding())));
+      return ProtocolError(
+          absl::StrCat("blobs.encoding: unknown value ", static_cast<int>(blob.encoding())));
     }
     auto read = std::make_shared<Blob>();
     read->compressed = std::move(*blob.mutable_data());
@@ -213,11 +226,12 @@ absl::Status ReadBlobs(pb::HubFrame* proto, std::vector<BlobPtr>* out) {
 }
 
 absl::Status ReadBody(const pb::HubFrame& proto, HubFrame* out) {
-  int bodies = proto.has_welcome() + proto.has_refusal() + proto.has_desired_batch() + proto.has_status_ack() +
-               proto.has_pong() + proto.has_drain();
+  int bodies = proto.has_welcome() + proto.has_refusal() + proto.has_desired_batch() +
+               proto.has_status_ack() + proto.has_pong() + proto.has_drain();
   if (bodies > 1) return ProtocolError("frame: has several bodies");
   if (proto.has_welcome()) return FromProto(proto.welcome(), &out->body.emplace<Welcome>());
-  if (proto.has_desired_batch()) return FromProto(proto.desired_batch(), &out->body.emplace<DesiredBatch>());
+  if (proto.has_desired_batch())
+    return FromProto(proto.desired_batch(), &out->body.emplace<DesiredBatch>());
   if (proto.has_refusal()) out->body = FromProto(proto.refusal());
   if (proto.has_status_ack()) out->body = StatusAck{proto.status_ack().seq()};
   if (proto.has_pong()) out->body = Pong{};
@@ -257,7 +271,8 @@ std::string SerializeHubFrameRest(const HubFrame& frame) {
 
 absl::StatusOr<HubFrame> ParseHubFrame(absl::string_view bytes) {
   if (bytes.size() > kFrameBytesMax) {
-    return link::ProtocolError(absl::StrCat("frame: at most ", kFrameBytesMax, " bytes, got ", bytes.size()));
+    return link::ProtocolError(
+        absl::StrCat("frame: at most ", kFrameBytesMax, " bytes, got ", bytes.size()));
   }
   link::pb::HubFrame proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {

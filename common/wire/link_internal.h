@@ -19,7 +19,9 @@ namespace pb = ::nave::agent::v1;
 inline constexpr size_t kWordBytesMax = 512;
 
 inline std::string Word(absl::string_view text) { return CutUtf8(MakeUtf8(text), kWordBytesMax); }
-inline std::string Text(absl::string_view text) { return CutUtf8(MakeUtf8(text), kMessageBytesMax); }
+inline std::string Text(absl::string_view text) {
+  return CutUtf8(MakeUtf8(text), kMessageBytesMax);
+}
 
 inline absl::Status ProtocolError(absl::string_view what) {
   return MakeError(Reason::kProtocolError, what);
@@ -28,7 +30,9 @@ inline absl::Status ProtocolError(absl::string_view what) {
 // 16 and 32 bytes exactly.
 absl::Status ReadUuid(absl::string_view field, absl::string_view bytes, Uuid* out);
 absl::Status ReadDigest(absl::string_view field, absl::string_view bytes, Digest* out);
-inline void WriteUuid(const Uuid& uuid, std::string* out) { out->assign(uuid.View().data(), uuid.View().size()); }
+inline void WriteUuid(const Uuid& uuid, std::string* out) {
+  out->assign(uuid.View().data(), uuid.View().size());
+}
 inline void WriteDigest(const Digest& digest, std::string* out) {
   out->assign(digest.View().data(), digest.View().size());
 }

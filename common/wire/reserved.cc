@@ -21,15 +21,18 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 constexpr absl::string_view kReserved[] = {
-    "nave.v1.BundleSpec.placement_ref", "nave.v1.BundleSpec.suspend",            "nave.v1.BundleSpec.substitute",
-    "nave.v1.BundleSpec.options",       "nave.v1.BundleSpec.overrides",          "nave.v1.BundleSpec.replica_scheduling",
+    "nave.v1.BundleSpec.placement_ref", "nave.v1.BundleSpec.suspend",
+    "nave.v1.BundleSpec.substitute",    "nave.v1.BundleSpec.options",
+    "nave.v1.BundleSpec.overrides",     "nave.v1.BundleSpec.replica_scheduling",
     "nave.v1.BundleSpec.strategy",      "nave.v1.BundleSpec.depends_on",
 };
 
 // Names without numbers yet; lower case without '_'.
 constexpr absl::string_view kLaterPlacement[] = {
-    "affinityterms", "count",       "customscores", "failover",      "failback",          "failbackafter", "fieldselector",
-    "groups",        "decisiongroups", "prioritizers", "requiredapis", "spread", "spreadconstraints", "tolerations",
+    "affinityterms",     "count",         "customscores",  "failover",
+    "failback",          "failbackafter", "fieldselector", "groups",
+    "decisiongroups",    "prioritizers",  "requiredapis",  "spread",
+    "spreadconstraints", "tolerations",
 };
 
 absl::Status NotYet(absl::string_view path) {
@@ -49,16 +52,18 @@ bool IsReservedField(absl::string_view full_name) {
 bool IsLaterField(absl::string_view message_full_name, absl::string_view name) {
   if (message_full_name != "nave.v1.PlacementSpec") return false;
   std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
-  return std::find(std::begin(kLaterPlacement), std::end(kLaterPlacement), plain) != std::end(kLaterPlacement);
+  return std::find(std::begin(kLaterPlacement), std::end(kLaterPlacement), plain) !=
+         std::end(kLaterPlacement);
 }
 
 absl::Status CheckSupported(absl::string_view path, const Message& message) {
   const google::protobuf::Reflection* reflection = message.GetReflection();
   const google::protobuf::UnknownFieldSet& unknown = reflection->GetUnknownFields(message);
   if (!unknown.empty()) {
-    return FieldError(Join(path, absl::StrCat("#", unknown.field(0).number())),
-                      "must not be set: this hub does not know the field, it may come in a later release",
-                      Reason::kNotSupportedYet);
+    return FieldError(
+        Join(path, absl::StrCat("#", unknown.field(0).number())),
+        "must not be set: this hub does not know the field, it may come in a later release",
+        Reason::kNotSupportedYet);
   }
   std::vector<const FieldDescriptor*> fields;
   reflection->ListFields(message, &fields);

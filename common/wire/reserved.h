@@ -19,8 +19,8 @@ bool IsReservedField(absl::string_view full_name);
 // Whether `name` (either spelling) will be a field of message `full_name` in a later release.
 bool IsLaterField(absl::string_view message_full_name, absl::string_view name);
 
-// NOT_SUPPORTED_YET when a reserved field is set anywhere under `path` in `message`, or when it has a field that this
-// version does not know: to ignore it would do less than the caller asked for.
+// NOT_SUPPORTED_YET when a reserved field is set anywhere under `path` in `message`, or when it has
+// a field that this version does not know: to ignore it would do less than the caller asked for.
 absl::Status CheckSupported(absl::string_view path, const google::protobuf::Message& message);
 
 }  // namespace nave

@@ -36,7 +36,8 @@ bool TimeToProto(absl::Time time, google::protobuf::Timestamp* out) {
   int64_t seconds = absl::ToUnixSeconds(time);
   if (seconds < kTimestampSecondsMin || seconds > kTimestampSecondsMax) return false;
   out->set_seconds(seconds);
-  out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  out->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
   return true;
 }
 

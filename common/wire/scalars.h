@@ -1,4 +1,5 @@
-// Conversions that every message needs: times, durations, ids, texts. Total: what is out of range is clamped or absent.
+// Conversions that every message needs: times, durations, ids, texts. Total: what is out of range
+// is clamped or absent.
 #ifndef NAVE_COMMON_WIRE_SCALARS_H_
 #define NAVE_COMMON_WIRE_SCALARS_H_
 
@@ -29,8 +30,8 @@ bool IsUtf8(absl::string_view text);
 // At most `max` bytes of `text`, cut at a character's border.
 std::string CutUtf8(absl::string_view text, size_t max);
 
-// Protobuf writes a line to stderr for every bad message; the error that the caller gets says it already. Programs call this
-// once at their start.
+// Protobuf writes a line to stderr for every bad message; the error that the caller gets says it
+// already. Programs call this once at their start.
 void SilenceProtobufLog();
 
 }  // namespace nave

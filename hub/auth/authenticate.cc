@@ -33,13 +33,15 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
-    std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     if (words.size() != 3) return BadLine(number, "must have three words: USER GROUPS SHA256");
     auto digest = Digest::FromHex(absl::AsciiStrToLower(words[2]));
     if (!digest.has_value()) return BadLine(number, "the third word must be 64 hexadecimal digits");
     Entry entry{std::string(words[0]), {}};
     if (words[1] != "-") {
-      for (absl::string_view group : absl::StrSplit(words[1], ',', absl::SkipEmpty())) entry.groups.emplace_back(group);
+      for (absl::string_view group : absl::StrSplit(words[1], ',', absl::SkipEmpty()))
+        entry.groups.emplace_back(group);
     }
     if (!table.entries_.emplace(*digest, std::move(entry)).second) {
       return BadLine(number, "the token is there twice");
@@ -67,14 +69,17 @@ absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
 std::string TokenFile::Stamp() const {
   struct stat info {};
   if (stat(path_.c_str(), &info) != 0) return "absent";
-  return absl::StrCat(info.st_size, ":", info.st_ino, ":", info.st_mtim.tv_sec, ":", info.st_mtim.tv_nsec);
+  return absl::StrCat(info.st_size, ":", info.st_ino, ":", info.st_mtim.tv_sec, ":",
+                      info.st_mtim.tv_nsec);
 }
 
 absl::StatusOr<TokenTable> TokenFile::Read() const {
   std::ifstream in(path_, std::ios::binary);
   std::ostringstream text;
   if (in) text << in.rdbuf();
-  if (!in) return MakeError(Reason::kConfigInvalid, absl::StrCat("token file ", path_, ": cannot be read"));
+  if (!in)
+    return MakeError(Reason::kConfigInvalid,
+                     absl::StrCat("token file ", path_, ": cannot be read"));
   return TokenTable::Parse(text.str());
 }
 
@@ -89,7 +94,8 @@ std::shared_ptr<const TokenTable> TokenFile::Current() {
     table_ = std::make_shared<const TokenTable>(*std::move(table));
   } else {
     ++failures_;
-    LogWarning("token file is bad, the one before stays in use", {{"error", table.status().message()}});
+    LogWarning("token file is bad, the one before stays in use",
+               {{"error", table.status().message()}});
   }
   return table_;
 }
@@ -100,14 +106,16 @@ uint64_t TokenFile::failures() const {
 }
 
 absl::StatusOr<Caller> Authenticate(const Peer& peer, absl::string_view hub_id,
-                                    std::optional<absl::string_view> authorization, const TokenTable& tokens) {
+                                    std::optional<absl::string_view> authorization,
+                                    const TokenTable& tokens) {
   if (authorization.has_value()) {
     if (!absl::StartsWithIgnoreCase(*authorization, kBearer)) {
       return MakeError(Reason::kUnauthenticated, "header authorization: must be 'Bearer TOKEN'");
     }
     absl::string_view token = absl::StripAsciiWhitespace(authorization->substr(kBearer.size()));
     const TokenTable::Entry* entry = tokens.Find(token);
-    if (entry == nullptr) return MakeError(Reason::kUnauthenticated, "bearer token: is not known to this hub");
+    if (entry == nullptr)
+      return MakeError(Reason::kUnauthenticated, "bearer token: is not known to this hub");
     return Caller{entry->user, entry->groups, Caller::Via::kToken, ""};
   }
   RETURN_IF_ERROR(CheckPeer(peer, hub_id, {PeerKind::kUser}));

@@ -21,8 +21,9 @@ namespace nave {
 // Bearer tokens by the SHA-256 of their text; the texts themselves are nowhere. Immutable.
 class TokenTable {
  public:
-  // One token a line: USER GROUPS SHA256, separated by white space. GROUPS: names with commas between, or "-" for none.
-  // SHA256: 64 hexadecimal digits. Empty lines and those that begin with '#' are skipped. CONFIG_INVALID names the line.
+  // One token a line: USER GROUPS SHA256, separated by white space. GROUPS: names with commas
+  // between, or "-" for none. SHA256: 64 hexadecimal digits. Empty lines and those that begin with
+  // '#' are skipped. CONFIG_INVALID names the line.
   static absl::StatusOr<TokenTable> Parse(absl::string_view text);
 
   struct Entry {
@@ -37,8 +38,8 @@ class TokenTable {
   std::map<Digest, Entry> entries_;
 };
 
-// A token file that is read again when it changes; what was good stays in use until something good takes its place.
-// Thread-safe.
+// A token file that is read again when it changes; what was good stays in use until something good
+// takes its place. Thread-safe.
 class TokenFile {
  public:
   // `path` empty: no tokens. CONFIG_INVALID when the file cannot be read now.
@@ -61,10 +62,11 @@ class TokenFile {
   uint64_t failures_ = 0;
 };
 
-// `authorization`: the header of that name, nullopt when there is none. A token, when given, decides alone; else the
-// certificate does. UNAUTHENTICATED, CERT_EXPIRED, CERT_UNTRUSTED.
+// `authorization`: the header of that name, nullopt when there is none. A token, when given,
+// decides alone; else the certificate does. UNAUTHENTICATED, CERT_EXPIRED, CERT_UNTRUSTED.
 absl::StatusOr<Caller> Authenticate(const Peer& peer, absl::string_view hub_id,
-                                    std::optional<absl::string_view> authorization, const TokenTable& tokens);
+                                    std::optional<absl::string_view> authorization,
+                                    const TokenTable& tokens);
 
 }  // namespace nave
 

@@ -29,23 +29,30 @@ Scope ScopeOf(const RoleBinding& binding) {
 
 std::string Scope::ToString() const {
   switch (kind) {
-    case Kind::kHub: return "the hub";
-    case Kind::kProject: return absl::StrCat("project \"", id, "\"");
-    case Kind::kClusterSet: return absl::StrCat("cluster set \"", id, "\"");
+    case Kind::kHub:
+      return "the hub";
+    case Kind::kProject:
+      return absl::StrCat("project \"", id, "\"");
+    case Kind::kClusterSet:
+      return absl::StrCat("cluster set \"", id, "\"");
   }
   return "";
 }
 
 absl::string_view FormatRole(Role role) {
   switch (role) {
-    case Role::kViewer: return "viewer";
-    case Role::kEditor: return "editor";
-    case Role::kAdmin: return "admin";
+    case Role::kViewer:
+      return "viewer";
+    case Role::kEditor:
+      return "editor";
+    case Role::kAdmin:
+      return "admin";
   }
   return "";
 }
 
-Rights::Rights(const Caller& caller, const std::vector<const RoleBinding*>& bindings) : user_(caller.user) {
+Rights::Rights(const Caller& caller, const std::vector<const RoleBinding*>& bindings)
+    : user_(caller.user) {
   if (caller.user == kBuiltInAdmin) grants_.push_back({"", Role::kAdmin, Scope::Hub()});
   for (const RoleBinding* binding : bindings) {
     bool named = std::any_of(binding->subjects.begin(), binding->subjects.end(),
@@ -71,10 +78,11 @@ absl::Status Rights::Check(Role role, const Scope& scope, absl::string_view acti
     has.push_back(absl::StrCat(FormatRole(grant.role), " of ", grant.scope.ToString()));
   }
   std::string right = absl::StrCat(FormatRole(role), " of ", scope.ToString());
-  return MakeError(Reason::kPermissionDenied,
-                   absl::StrCat("user \"", user_, "\": to ", action, " one must be ", right, "; this user is ",
-                                has.empty() ? "bound to no role" : absl::StrJoin(has, ", ")),
-                   {{"user", user_}, {"right", right}, {"action", std::string(action)}});
+  return MakeError(
+      Reason::kPermissionDenied,
+      absl::StrCat("user \"", user_, "\": to ", action, " one must be ", right, "; this user is ",
+                   has.empty() ? "bound to no role" : absl::StrJoin(has, ", ")),
+      {{"user", user_}, {"right", right}, {"action", std::string(action)}});
 }
 
 }  // namespace nave

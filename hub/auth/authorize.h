@@ -36,7 +36,8 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-// The user of the first start's certificate is admin of the hub by a binding that cannot be deleted.
+// The user of the first start's certificate is admin of the hub by a binding that cannot be
+// deleted.
 inline constexpr absl::string_view kBuiltInAdmin = "admin";
 
 // What one caller may do, by the bindings of one moment.

@@ -199,8 +199,7 @@ absl::StatusOr<DataDirectory> OpenDataDirectory(const DataDirectoryOptions& opti
   RETURN_IF_ERROR(MakeCaFiles(layout, plan, directory.hub_id, now));
   ASSIGN_OR_RETURN(directory.ca, HubCa::Open(layout.ca_certificate, layout.ca_key));
   if (plan.make_encryption_key) {
-    RETURN_IF_ERROR(WriteFileAtomically(layout.encryption_key,
-                                        EncryptionKeys::NewFileText(), 0600,
+    RETURN_IF_ERROR(WriteFileAtomically(layout.encryption_key, EncryptionKeys::NewFileText(), 0600,
                                         IfExists::kRefuse));
   }
   ASSIGN_OR_RETURN(std::string key_file, ReadCertificateFile(layout.encryption_key));

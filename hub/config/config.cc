@@ -56,12 +56,14 @@ Setting Span(std::string name, std::string help, absl::Duration HubConfig::*fiel
           [field](const HubConfig& config) { return absl::FormatDuration(config.*field); }};
 }
 
-Setting Number(std::string name, std::string help, uint32_t HubConfig::*field, uint32_t least, uint32_t most) {
+Setting Number(std::string name, std::string help, uint32_t HubConfig::*field, uint32_t least,
+               uint32_t most) {
   return {std::move(name), std::move(help),
           [field, least, most](absl::string_view text, HubConfig* config) -> absl::Status {
             uint32_t number = 0;
             if (!absl::SimpleAtoi(text, &number) || number < least || number > most) {
-              return Invalid(absl::StrCat("must be a number from ", least, " to ", most, ", got '", text, "'"));
+              return Invalid(absl::StrCat("must be a number from ", least, " to ", most, ", got '",
+                                          text, "'"));
             }
             config->*field = number;
             return absl::OkStatus();
@@ -70,7 +72,8 @@ Setting Number(std::string name, std::string help, uint32_t HubConfig::*field, u
 }
 
 Setting AdvertiseSetting() {
-  return {"advertise", "names and addresses that agents and users call this hub by, separated by commas",
+  return {"advertise",
+          "names and addresses that agents and users call this hub by, separated by commas",
           [](absl::string_view text, HubConfig* config) -> absl::Status {
             std::vector<std::string> names = absl::StrSplit(text, ',', absl::SkipWhitespace());
             if (names.empty()) return Invalid("must name at least one host");
@@ -92,7 +95,9 @@ Setting LogLevelSetting() {
             }
             return Invalid(absl::StrCat("must be debug, info, warning or error, got '", text, "'"));
           },
-          [](const HubConfig& config) { return std::string(kLevels[static_cast<int>(config.log_level)]); }};
+          [](const HubConfig& config) {
+            return std::string(kLevels[static_cast<int>(config.log_level)]);
+          }};
 }
 
 Setting LogFormatSetting() {
@@ -104,7 +109,9 @@ Setting LogFormatSetting() {
             config->log_format = text == "json" ? LogFormat::kJson : LogFormat::kText;
             return absl::OkStatus();
           },
-          [](const HubConfig& config) { return config.log_format == LogFormat::kJson ? "json" : "text"; }};
+          [](const HubConfig& config) {
+            return config.log_format == LogFormat::kJson ? "json" : "text";
+          }};
 }
 
 std::string Words(absl::string_view setting, char separator, bool upper) {
@@ -151,7 +158,8 @@ int LineOf(absl::string_view content, absl::string_view key) {
   return 0;
 }
 
-absl::Status TakeFile(absl::string_view path, absl::string_view content, EffectiveConfig* effective) {
+absl::Status TakeFile(absl::string_view path, absl::string_view content,
+                      EffectiveConfig* effective) {
   absl::StatusOr<std::vector<YamlDocument>> documents = ParseYamlStream(content, nullptr);
   if (!documents.ok()) return Invalid(absl::StrCat(path, ": ", documents.status().message()));
   if (documents->empty()) return absl::OkStatus();
@@ -162,12 +170,15 @@ absl::Status TakeFile(absl::string_view path, absl::string_view content, Effecti
   for (const auto& [key, value] : *settings) {
     std::string where = absl::StrCat(path, ": line ", LineOf(content, key), ": ", key);
     const Setting* setting = FindSetting(key);
-    if (setting == nullptr) return Invalid(absl::StrCat(where, ": unknown key", Suggest(key, SameName)));
+    if (setting == nullptr)
+      return Invalid(absl::StrCat(where, ": unknown key", Suggest(key, SameName)));
     std::string text;
     if (const Array* items = value.array(); items != nullptr) {
       std::vector<std::string> words;
       for (const Value& item : *items) {
-        if (!item.is_string()) return Invalid(absl::StrCat(where, ": items must be texts (quote yes, no, on, off, y, n)"));
+        if (!item.is_string())
+          return Invalid(
+              absl::StrCat(where, ": items must be texts (quote yes, no, on, off, y, n)"));
         words.push_back(*item.string());
       }
       text = absl::StrJoin(words, ",");
@@ -192,28 +203,36 @@ const std::vector<Setting>& HubSettings() {
       Address("listenApi", "address of the public gRPC API", &HubConfig::listen_api),
       Address("listenAgents", "address that agents dial", &HubConfig::listen_agents),
       Address("listenHealth", "address of /livez, /readyz and /metrics", &HubConfig::listen_health),
-      Text("agentEndpoint", "HOST:PORT that join tokens name; default: the first advertised name and the agents' port",
+      Text("agentEndpoint",
+           "HOST:PORT that join tokens name; default: the first advertised name and the agents' "
+           "port",
            &HubConfig::agent_endpoint),
-      Text("encryptionKey", "file of the store's keys; default: encryption.key in the data directory",
+      Text("encryptionKey",
+           "file of the store's keys; default: encryption.key in the data directory",
            &HubConfig::encryption_key),
       Text("tokenFile", "file of bearer tokens' hashes", &HubConfig::token_file),
       Text("agentImage", "image that join manifests name", &HubConfig::agent_image),
-      Text("portsFile", "file that the ports taken are written to, as JSON", &HubConfig::ports_file),
+      Text("portsFile", "file that the ports taken are written to, as JSON",
+           &HubConfig::ports_file),
       LogLevelSetting(),
       LogFormatSetting(),
       Span("drainDelay", "wait between SIGTERM and closing", &HubConfig::drain_delay),
       Span("drainTimeout", "longest time for sessions to end", &HubConfig::drain_timeout),
-      Number("bundleHistory", "revisions of a bundle that are kept", &HubConfig::bundle_history, 1, 1000),
+      Number("bundleHistory", "revisions of a bundle that are kept", &HubConfig::bundle_history, 1,
+             1000),
       Number("workerThreads", "threads for rendering and reads", &HubConfig::worker_threads, 1, 64),
   };
   return *settings;
 }
 
-std::string EnvironmentName(absl::string_view setting) { return absl::StrCat("NAVE_", Words(setting, '_', true)); }
+std::string EnvironmentName(absl::string_view setting) {
+  return absl::StrCat("NAVE_", Words(setting, '_', true));
+}
 
 std::string FlagName(absl::string_view setting) { return Words(setting, '-', false); }
 
-absl::StatusOr<EffectiveConfig> LoadHubConfig(absl::string_view file_path, absl::string_view file_content,
+absl::StatusOr<EffectiveConfig> LoadHubConfig(absl::string_view file_path,
+                                              absl::string_view file_content,
                                               const std::map<std::string, std::string>& environment,
                                               const std::map<std::string, std::string>& flags) {
   EffectiveConfig effective;
@@ -222,19 +241,23 @@ absl::StatusOr<EffectiveConfig> LoadHubConfig(absl::string_view file_path, absl:
   for (const auto& [name, text] : environment) {
     // NAVE_CONFIG names the file itself.
     if (name == "NAVE_CONFIG") continue;
-    auto setting = std::find_if(HubSettings().begin(), HubSettings().end(),
-                                [&name = name](const Setting& s) { return EnvironmentName(s.name) == name; });
+    auto setting =
+        std::find_if(HubSettings().begin(), HubSettings().end(),
+                     [&name = name](const Setting& s) { return EnvironmentName(s.name) == name; });
     if (setting == HubSettings().end()) {
-      // Others set NAVE_* too (a Kubernetes Service named nave-hub does): only what looks like a mistyped setting is an error.
+      // Others set NAVE_* too (a Kubernetes Service named nave-hub does): only what looks like a
+      // mistyped setting is an error.
       std::string suggestion = Suggest(name, EnvironmentName);
       if (suggestion.empty()) continue;
       return Invalid(absl::StrCat("environment: unknown variable ", name, suggestion));
     }
-    RETURN_IF_ERROR(Take(*setting, text, absl::StrCat("environment: ", name), "environment", &effective));
+    RETURN_IF_ERROR(
+        Take(*setting, text, absl::StrCat("environment: ", name), "environment", &effective));
   }
   for (const auto& [name, text] : flags) {
-    auto setting = std::find_if(HubSettings().begin(), HubSettings().end(),
-                                [&name = name](const Setting& s) { return FlagName(s.name) == name; });
+    auto setting =
+        std::find_if(HubSettings().begin(), HubSettings().end(),
+                     [&name = name](const Setting& s) { return FlagName(s.name) == name; });
     if (setting == HubSettings().end()) {
       return Invalid(absl::StrCat("unknown flag --", name, Suggest(name, FlagName)));
     }

@@ -44,8 +44,8 @@ struct HubConfig {
   uint32_t worker_threads = 2;
 };
 
-// One setting: its name in the file (camelCase), and how its text is taken. The environment's name is NAVE_ and the words in upper
-// case; the flag's is the words joined by dashes.
+// One setting: its name in the file (camelCase), and how its text is taken. The environment's name
+// is NAVE_ and the words in upper case; the flag's is the words joined by dashes.
 struct Setting {
   std::string name;
   std::string help;
@@ -62,9 +62,11 @@ struct EffectiveConfig {
   std::map<std::string, std::string> origins;  // By setting name.
 };
 
-// `file_path` empty: no file. `environment` holds NAVE_* names; one that is near no setting is somebody else's. `flags` by flag name.
-// CONFIG_INVALID names line and nearest key, variable or flag.
-absl::StatusOr<EffectiveConfig> LoadHubConfig(absl::string_view file_path, absl::string_view file_content,
+// `file_path` empty: no file. `environment` holds NAVE_* names; one that is near no setting is
+// somebody else's. `flags` by flag name. CONFIG_INVALID names line and nearest key, variable or
+// flag.
+absl::StatusOr<EffectiveConfig> LoadHubConfig(absl::string_view file_path,
+                                              absl::string_view file_content,
                                               const std::map<std::string, std::string>& environment,
                                               const std::map<std::string, std::string>& flags);
 

@@ -15,7 +15,8 @@ namespace nave {
 namespace {
 
 // The decision again under the next number, with `entries`.
-std::vector<ControlTxn> RewriteDecision(const Decision& decision, const std::map<Uuid, DecisionEntry>& entries) {
+std::vector<ControlTxn> RewriteDecision(const Decision& decision,
+                                        const std::map<Uuid, DecisionEntry>& entries) {
   const Uuid& bundle = decision.head.bundle;
   DecisionHead head = decision.head;
   ++head.number;
@@ -74,8 +75,9 @@ std::string ConfirmDigest(const AssignmentView& view) {
   return view.reported.Hex();
 }
 
-absl::StatusOr<std::vector<ControlTxn>> PlanConfirm(const FleetSnapshot& snapshot, const LiveTable::Map& live,
-                                                    const Uuid& uid, const std::string& cluster_id,
+absl::StatusOr<std::vector<ControlTxn>> PlanConfirm(const FleetSnapshot& snapshot,
+                                                    const LiveTable::Map& live, const Uuid& uid,
+                                                    const std::string& cluster_id,
                                                     absl::string_view shown, absl::Time now) {
   (void)now;
   auto bundle = snapshot.bundles.Find(uid);
@@ -115,7 +117,8 @@ absl::StatusOr<std::vector<ControlTxn>> PlanConfirm(const FleetSnapshot& snapsho
   }
   if (!txns.empty()) return txns;
   if (held == 0 && !shrink_held) {
-    return MakeError(Reason::kNothingToConfirm, "no removal of this bundle waits for a confirmation");
+    return MakeError(Reason::kNothingToConfirm,
+                     "no removal of this bundle waits for a confirmation");
   }
   return MakeError(Reason::kConfirmationStale, "what was shown is not what is held now");
 }
@@ -148,8 +151,9 @@ std::vector<AssignmentView> UnclaimedKeys(const FleetSnapshot& snapshot, const L
   return unclaimed;
 }
 
-std::vector<ControlTxn> PlanRemoveUnclaimed(const FleetSnapshot& snapshot, const LiveTable::Map& live,
-                                            const Uuid& cluster, bool confirmed, absl::Time now) {
+std::vector<ControlTxn> PlanRemoveUnclaimed(const FleetSnapshot& snapshot,
+                                            const LiveTable::Map& live, const Uuid& cluster,
+                                            bool confirmed, absl::Time now) {
   std::vector<ControlTxn> txns;
   ControlTxn txn;
   for (const AssignmentView& view : UnclaimedKeys(snapshot, live, cluster)) {
@@ -168,7 +172,8 @@ std::vector<ControlTxn> PlanRemoveUnclaimed(const FleetSnapshot& snapshot, const
 }
 
 absl::StatusOr<ControlTxn> PlanForget(const FleetSnapshot& snapshot, const LiveTable::Map& live,
-                                      const Uuid& uid, absl::Time now, std::vector<std::string>* left_behind) {
+                                      const Uuid& uid, absl::Time now,
+                                      std::vector<std::string>* left_behind) {
   auto cluster = snapshot.clusters.Find(uid);
   if (cluster == nullptr) return MakeError(Reason::kNotFound, "the cluster does not exist");
   auto at = live.Find(uid);
@@ -199,15 +204,17 @@ absl::StatusOr<ControlTxn> PlanForget(const FleetSnapshot& snapshot, const LiveT
   return txn;
 }
 
-absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot, const UnknownCluster& unknown,
-                                             const std::string& id, const std::string& cluster_set,
-                                             absl::Time now) {
+absl::StatusOr<ControlTxn> PlanAcceptUnknown(const FleetSnapshot& snapshot,
+                                             const UnknownCluster& unknown, const std::string& id,
+                                             const std::string& cluster_set, absl::Time now) {
   if (snapshot.names->clusters.count(id) > 0) {
     return MakeError(Reason::kAlreadyExists, absl::StrCat("cluster ", id, " exists"));
   }
-  if (snapshot.tombstones.Find(unknown.uid) != nullptr || snapshot.sessions.Find(unknown.uid) != nullptr) {
-    return MakeError(Reason::kClusterStateConflict,
-                     absl::StrCat("cluster ", id, ": what the forgotten record left is still being dropped"));
+  if (snapshot.tombstones.Find(unknown.uid) != nullptr ||
+      snapshot.sessions.Find(unknown.uid) != nullptr) {
+    return MakeError(
+        Reason::kClusterStateConflict,
+        absl::StrCat("cluster ", id, ": what the forgotten record left is still being dropped"));
   }
   Cluster cluster;
   cluster.id = id;

@@ -26,7 +26,8 @@ std::string NameOf(const Bundle& bundle) {
 }
 
 // The bundle's tombstones over all clusters.
-std::vector<Versioned<TombstoneRecord>> TombstonesOf(const FleetSnapshot& snapshot, const Uuid& bundle) {
+std::vector<Versioned<TombstoneRecord>> TombstonesOf(const FleetSnapshot& snapshot,
+                                                     const Uuid& bundle) {
   std::vector<Versioned<TombstoneRecord>> found;
   snapshot.tombstones.ForEach([&](const Uuid&, const TombstonesOfCluster& tombstones) {
     auto it = tombstones.find(bundle);
@@ -48,14 +49,17 @@ Event MakeEvent(const Bundle& bundle, bool warning, absl::string_view reason, st
   return event;
 }
 
-// The bundle's status as this decision leaves it. `changed` tells whether that differs from the record.
+// The bundle's status as this decision leaves it. `changed` tells whether that differs from the
+// record.
 BundleStatus NextStatus(const Bundle& bundle, const PlacementResult& result, absl::Time now) {
   BundleStatus status = bundle.status;
   status.observed_generation = bundle.meta.generation;
   status.held_clusters = result.held;
   status.held_hash = result.held_hash;
-  // A confirm stands for one list and one switch. One that was overtaken must not meet the same list much later.
-  if (result.confirm_used || result.held_hash != status.confirmed_hash) status.confirmed_hash = Digest{};
+  // A confirm stands for one list and one switch. One that was overtaken must not meet the same
+  // list much later.
+  if (result.confirm_used || result.held_hash != status.confirmed_hash)
+    status.confirmed_hash = Digest{};
   Condition placed;
   placed.type = "Placed";
   bool good = result.reason == Camel(Reason::kPlaced);
@@ -96,8 +100,8 @@ PlacementInput MakePlacementInput(const FleetSnapshot& snapshot, const Bundle& b
   snapshot.clusters.ForEach([&](const Uuid& uid, const Versioned<Cluster>& record) {
     const Cluster& cluster = record.value;
     input.clusters.push_back({uid, cluster.id, cluster.spec.cluster_set, cluster.meta.labels,
-                              cluster.status.admission == Admission::kAccepted, cluster.status.removing,
-                              cluster.spec.cordoned});
+                              cluster.status.admission == Admission::kAccepted,
+                              cluster.status.removing, cluster.spec.cordoned});
   });
   if (auto decision = snapshot.decisions.Find(bundle.meta.uid); decision != nullptr) {
     for (const auto& [uid, entry] : decision->entries) input.incumbents[uid] = entry.cluster_id;
@@ -143,7 +147,8 @@ absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapsho
 
   bool same_names =
       decision != nullptr && decision->head.names_hash == HashNames(bundle->value.spec.placement);
-  bool same = decision == nullptr ? plan.entries.empty() : decision->entries == plan.entries && same_names;
+  bool same =
+      decision == nullptr ? plan.entries.empty() : decision->entries == plan.entries && same_names;
   if (!same && revision > 0) return Switch(plan);
   if (!(plan.status == bundle->value.status)) {
     ControlTxn txn;
@@ -151,9 +156,11 @@ absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapsho
     next.status = plan.status;
     txn.Compare(BundleKey(next.project, next.id), bundle->mod_revision);
     txn.Put(BundleKey(next.project, next.id), EncodeRecord(next));
-    bool newly_held = bundle->value.status.held_hash != plan.status.held_hash && !plan.placement.held.empty();
+    bool newly_held =
+        bundle->value.status.held_hash != plan.status.held_hash && !plan.placement.held.empty();
     if (newly_held) {
-      txn.events.push_back(MakeEvent(next, true, plan.placement.reason, plan.placement.message, now));
+      txn.events.push_back(
+          MakeEvent(next, true, plan.placement.reason, plan.placement.message, now));
     }
     return Commit(std::move(txn));
   }
@@ -163,8 +170,8 @@ absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapsho
   return Finish(snapshot, *bundle, decision.get(), now);
 }
 
-// Tombstones first, then pages, then the head: a reader sees the old decision or the new one, and a crash in between leaves orders
-// that are not in force.
+// Tombstones first, then pages, then the head: a reader sees the old decision or the new one, and a
+// crash in between leaves orders that are not in force.
 absl::StatusOr<Outcome> BundleController::Switch(const Plan& plan) {
   for (auto step : {&BundleController::WriteTombstones, &BundleController::WritePages,
                     &BundleController::SwitchHead}) {
@@ -252,28 +259,29 @@ absl::StatusOr<Outcome> BundleController::SwitchHead(const Plan& plan) {
   txn.Put(DecisionHeadKey(head.bundle), EncodeRecord(head));
   txn.Put(BundleKey(next.project, next.id), EncodeRecord(next));
   if (plan.decision.has_value()) {
-    for (uint32_t page = 0; page < plan.decision->head.pages && txn.writes() < kControlWritesMax; ++page) {
+    for (uint32_t page = 0; page < plan.decision->head.pages && txn.writes() < kControlWritesMax;
+         ++page) {
       txn.Delete(DecisionPageKey(head.bundle, plan.decision->head.number, page));
     }
   }
   std::vector<std::string> gone;
   for (const Leaver& leaver : plan.placement.leavers) gone.push_back(leaver.id);
   size_t before = plan.decision.has_value() ? plan.decision->entries.size() : 0;
-  std::string message =
-      absl::StrCat("runs on ", plan.entries.size(), " clusters (", before, " before), revision ",
-                   next.status.revision);
+  std::string message = absl::StrCat("runs on ", plan.entries.size(), " clusters (", before,
+                                     " before), revision ", next.status.revision);
   if (!gone.empty()) {
     gone.resize(std::min<size_t>(gone.size(), 10));
     absl::StrAppend(&message, "; leaves ", absl::StrJoin(gone, ", "));
   }
-  txn.events.push_back(MakeEvent(next, plan.placement.reason != Camel(Reason::kPlaced), plan.placement.reason,
-                                 std::move(message), plan.now));
+  txn.events.push_back(MakeEvent(next, plan.placement.reason != Camel(Reason::kPlaced),
+                                 plan.placement.reason, std::move(message), plan.now));
   return Commit(std::move(txn));
 }
 
-// Orders that are not in force (their switch was never finished, or their cluster is back), and revisions beyond the history.
-absl::StatusOr<Outcome> BundleController::CleanUp(const FleetSnapshot& snapshot, const Bundle& bundle,
-                                                  const Decision* decision) {
+// Orders that are not in force (their switch was never finished, or their cluster is back), and
+// revisions beyond the history.
+absl::StatusOr<Outcome> BundleController::CleanUp(const FleetSnapshot& snapshot,
+                                                  const Bundle& bundle, const Decision* decision) {
   ControlTxn txn;
   for (const Versioned<TombstoneRecord>& tombstone : TombstonesOf(snapshot, bundle.meta.uid)) {
     if (txn.writes() >= kControlWritesMax) break;
@@ -296,12 +304,14 @@ absl::StatusOr<Outcome> BundleController::CleanUp(const FleetSnapshot& snapshot,
     }
   }
   if (txn.writes() == 0) return Outcome::kDone;
-  txn.Compare(DecisionHeadKey(bundle.meta.uid), decision == nullptr ? 0 : decision->head_mod_revision);
+  txn.Compare(DecisionHeadKey(bundle.meta.uid),
+              decision == nullptr ? 0 : decision->head_mod_revision);
   return Commit(std::move(txn));
 }
 
 // The last cluster confirmed or was forgotten: the records go, and the name is free.
-absl::StatusOr<Outcome> BundleController::Finish(const FleetSnapshot& snapshot, const Versioned<Bundle>& bundle,
+absl::StatusOr<Outcome> BundleController::Finish(const FleetSnapshot& snapshot,
+                                                 const Versioned<Bundle>& bundle,
                                                  const Decision* decision, absl::Time now) {
   const Bundle& record = bundle.value;
   if (!TombstonesOf(snapshot, record.meta.uid).empty()) return Outcome::kDone;
@@ -309,7 +319,8 @@ absl::StatusOr<Outcome> BundleController::Finish(const FleetSnapshot& snapshot, 
   auto revisions = snapshot.revisions.Find(record.meta.uid);
   ControlTxn txn;
   txn.Compare(BundleKey(record.project, record.id), bundle.mod_revision);
-  txn.Compare(DecisionHeadKey(record.meta.uid), decision == nullptr ? 0 : decision->head_mod_revision);
+  txn.Compare(DecisionHeadKey(record.meta.uid),
+              decision == nullptr ? 0 : decision->head_mod_revision);
   size_t left = revisions == nullptr ? 0 : revisions->size();
   if (revisions != nullptr) {
     for (const auto& [number, revision] : *revisions) {
@@ -322,12 +333,14 @@ absl::StatusOr<Outcome> BundleController::Finish(const FleetSnapshot& snapshot, 
   txn.Delete(BundleKey(record.project, record.id));
   txn.Delete(ByUidKey(UidKind::kBundle, record.meta.uid));
   if (decision != nullptr) txn.Delete(DecisionHeadKey(record.meta.uid));
-  txn.events.push_back(MakeEvent(record, false, Camel(Reason::kBundleDeleted), "the bundle is gone from every cluster", now));
+  txn.events.push_back(MakeEvent(record, false, Camel(Reason::kBundleDeleted),
+                                 "the bundle is gone from every cluster", now));
   return Commit(std::move(txn));
 }
 
 // What is left of a bundle whose record is gone.
-absl::StatusOr<Outcome> BundleController::DropOrphans(const FleetSnapshot& snapshot, const Uuid& bundle) {
+absl::StatusOr<Outcome> BundleController::DropOrphans(const FleetSnapshot& snapshot,
+                                                      const Uuid& bundle) {
   auto decision = snapshot.decisions.Find(bundle);
   if (decision == nullptr) return Outcome::kDone;
   ControlTxn txn;

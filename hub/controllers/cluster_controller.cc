@@ -19,7 +19,8 @@ absl::StatusOr<Outcome> ClusterController::Commit(ControlTxn txn) {
   return revision.has_value() ? Outcome::kWrote : Outcome::kStale;
 }
 
-bool RemovalIsComplete(const FleetSnapshot& snapshot, const Cluster& cluster, const ClusterLive* live) {
+bool RemovalIsComplete(const FleetSnapshot& snapshot, const Cluster& cluster,
+                       const ClusterLive* live) {
   if (snapshot.assigned.Find(cluster.meta.uid) != nullptr) return false;
   if (snapshot.tombstones.Find(cluster.meta.uid) != nullptr) return false;
   bool never_enrolled = cluster.status.certificate_generation == 0;
@@ -64,8 +65,8 @@ absl::StatusOr<Outcome> ClusterController::FinishRemoval(const FleetSnapshot& sn
   return Commit(std::move(txn));
 }
 
-absl::StatusOr<Outcome> ClusterController::DropForgotten(const FleetSnapshot& snapshot, const Uuid& uid,
-                                                         absl::Time now) {
+absl::StatusOr<Outcome> ClusterController::DropForgotten(const FleetSnapshot& snapshot,
+                                                         const Uuid& uid, absl::Time now) {
   ControlTxn txn;
   if (auto tombstones = snapshot.tombstones.Find(uid); tombstones != nullptr) {
     for (const auto& [bundle, tombstone] : *tombstones) {

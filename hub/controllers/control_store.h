@@ -25,10 +25,16 @@ struct ControlTxn {
   std::vector<Event> events;
   std::optional<AuditRecord> audit;
 
-  void Compare(std::string key, uint64_t revision) { compares.emplace_back(std::move(key), revision); }
-  void Put(std::string key, std::string bytes) { puts.emplace_back(std::move(key), std::move(bytes)); }
+  void Compare(std::string key, uint64_t revision) {
+    compares.emplace_back(std::move(key), revision);
+  }
+  void Put(std::string key, std::string bytes) {
+    puts.emplace_back(std::move(key), std::move(bytes));
+  }
   void Delete(std::string key) { deletes.push_back(std::move(key)); }
-  size_t writes() const { return puts.size() + deletes.size() + events.size() + (audit.has_value() ? 1 : 0); }
+  size_t writes() const {
+    return puts.size() + deletes.size() + events.size() + (audit.has_value() ? 1 : 0);
+  }
 };
 // Below the store's 100, with room for head, events and audit.
 inline constexpr size_t kControlWritesMax = 90;

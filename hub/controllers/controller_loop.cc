@@ -43,8 +43,12 @@ bool ControllerLoop::PlacementChanged(const Uuid& cluster) {
     return true;
   }
   const Cluster& value = record->value;
-  PlacementCandidate now{cluster, value.id, value.spec.cluster_set, value.meta.labels,
-                         value.status.admission == Admission::kAccepted, value.status.removing,
+  PlacementCandidate now{cluster,
+                         value.id,
+                         value.spec.cluster_set,
+                         value.meta.labels,
+                         value.status.admission == Admission::kAccepted,
+                         value.status.removing,
                          value.spec.cordoned};
   if (seen != seen_.end() && seen->second == now) return false;
   seen_[cluster] = std::move(now);
@@ -61,7 +65,9 @@ void ControllerLoop::Take(FleetSnapshotPtr snapshot, const FleetChanges& changes
   stale_clusters_.clear();
   bool all = changes.tenancy;
   for (const Uuid& cluster : changes.clusters) all |= PlacementChanged(cluster);
-  if (all) snapshot_->bundles.ForEach([&](const Uuid& uid, const Versioned<Bundle>&) { bundles_.insert(uid); });
+  if (all)
+    snapshot_->bundles.ForEach(
+        [&](const Uuid& uid, const Versioned<Bundle>&) { bundles_.insert(uid); });
   Schedule();
 }
 
@@ -108,7 +114,8 @@ void ControllerLoop::RunCluster(const Uuid& cluster) {
 void ControllerLoop::Later(const Uuid& key, bool is_bundle, absl::string_view error) {
   ++errors_total_;
   absl::Duration delay = failures_[key].backoff.Next(random_.Uniform());
-  LogWarning("controller run failed", {{is_bundle ? "bundle" : "cluster", key.ToString()}, {"error", error}});
+  LogWarning("controller run failed",
+             {{is_bundle ? "bundle" : "cluster", key.ToString()}, {"error", error}});
   ++delayed_;
   executor_->PostAfter(delay, [this, alive = std::weak_ptr<int>(alive_), key, is_bundle] {
     if (alive.expired()) return;

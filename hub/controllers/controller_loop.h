@@ -21,12 +21,13 @@
 
 namespace nave {
 
-// Keys wait in sets, so a burst of changes of one key is one run; one key is run per task of `executor`, on the newest
-// snapshot; a key whose run failed waits with back-off and delays no other. Runs block on the store: give it an executor of its own.
+// Keys wait in sets, so a burst of changes of one key is one run; one key is run per task of
+// `executor`, on the newest snapshot; a key whose run failed waits with back-off and delays no
+// other. Runs block on the store: give it an executor of its own.
 class ControllerLoop {
  public:
-  ControllerLoop(Executor* executor, ControlStore* store, LiveTable* live, const BundleController::Options& options,
-                 uint64_t seed);
+  ControllerLoop(Executor* executor, ControlStore* store, LiveTable* live,
+                 const BundleController::Options& options, uint64_t seed);
   ~ControllerLoop();
 
   // Any thread.

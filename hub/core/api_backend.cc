@@ -31,7 +31,8 @@ class RecordApiStore : public ApiStore {
     return records_->Range(prefix, after, limit, at);
   }
 
-  absl::StatusOr<std::optional<uint64_t>> Commit(ControlTxn txn, std::optional<RememberedRequest> request) override {
+  absl::StatusOr<std::optional<uint64_t>> Commit(
+      ControlTxn txn, std::optional<RememberedRequest> request) override {
     RecordTxn converted = ToRecordTxn(std::move(txn));
     if (request.has_value()) {
       ASSIGN_OR_RETURN(LeaseId lease, RequestLease());

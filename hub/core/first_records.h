@@ -8,7 +8,8 @@
 
 namespace nave {
 
-// Project `default` and cluster set `default`, bound to each other, in a store that has neither projects nor sets. Blocks.
+// Project `default` and cluster set `default`, bound to each other, in a store that has neither
+// projects nor sets. Blocks.
 absl::Status EnsureFirstRecords(RecordStore* records, absl::Time now);
 
 }  // namespace nave

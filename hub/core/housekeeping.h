@@ -1,4 +1,5 @@
-// What a hub does now and then: unnamed content and old events go, the server certificate is renewed.
+// What a hub does now and then: unnamed content and old events go, the server certificate is
+// renewed.
 #ifndef NAVE_HUB_CORE_HOUSEKEEPING_H_
 #define NAVE_HUB_CORE_HOUSEKEEPING_H_
 
@@ -19,10 +20,12 @@ namespace nave {
 inline constexpr size_t kEventsMax = 10000;
 inline constexpr absl::Duration kEventsFor = absl::Hours(24 * 7);
 
-// Deletes events that are older than kEventsFor, and the oldest of more than kEventsMax. Returns how many went. Blocks.
+// Deletes events that are older than kEventsFor, and the oldest of more than kEventsMax. Returns
+// how many went. Blocks.
 absl::StatusOr<size_t> PruneEvents(RecordStore* records, absl::Time now);
 
-// Runs on an executor of its own, which must be stopped before it goes, as must not what the parts point to.
+// Runs on an executor of its own, which must be stopped before it goes, as must not what the parts
+// point to.
 class Housekeeping {
  public:
   struct Parts {

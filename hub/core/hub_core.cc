@@ -16,16 +16,19 @@ HubCore::HubCore(RecordStore* records, BlobReader* blobs, HubCoreOptions options
                                             [this] { sessions_->OnContentLoaded(); });
   SessionHostOptions sessions = options_.sessions;
   sessions.seed = options_.seed;
-  sessions_ = SessionHost::Make(options_.loop, options_.reader, session_store_.get(), &live_, content_.get(), sessions);
-  controllers_ = std::make_unique<ControllerLoop>(options_.controllers, control_store_.get(), &live_, options_.bundles,
-                                                  options_.seed + 1);
+  sessions_ = SessionHost::Make(options_.loop, options_.reader, session_store_.get(), &live_,
+                                content_.get(), sessions);
+  controllers_ = std::make_unique<ControllerLoop>(options_.controllers, control_store_.get(),
+                                                  &live_, options_.bundles, options_.seed + 1);
   live_.set_on_change([this](const Uuid& cluster) {
     controllers_->OnLiveChanged(cluster);
     if (options_.on_live_changed != nullptr) options_.on_live_changed(cluster);
   });
-  fleet_ = std::make_unique<Fleet>(
-      options_.loop, options_.reader, records->store(), records->hub_id(),
-      [this](FleetSnapshotPtr snapshot, const FleetChanges& changes) { OnSnapshot(std::move(snapshot), changes); });
+  fleet_ =
+      std::make_unique<Fleet>(options_.loop, options_.reader, records->store(), records->hub_id(),
+                              [this](FleetSnapshotPtr snapshot, const FleetChanges& changes) {
+                                OnSnapshot(std::move(snapshot), changes);
+                              });
 }
 
 HubCore::~HubCore() {
@@ -33,9 +36,7 @@ HubCore::~HubCore() {
   Close();
 }
 
-void HubCore::CloseControllers() {
-  controllers_->Close();
-}
+void HubCore::CloseControllers() { controllers_->Close(); }
 
 void HubCore::Close() {
   // First what calls the others.
@@ -73,8 +74,9 @@ FleetSnapshotPtr HubCore::snapshot() const {
 
 bool HubCore::AwaitRevision(uint64_t revision, absl::Duration timeout) const {
   std::unique_lock<std::mutex> lock(mutex_);
-  return advanced_.wait_for(lock, absl::ToChronoMilliseconds(timeout),
-                            [&] { return snapshot_ != nullptr && snapshot_->revision >= revision; });
+  return advanced_.wait_for(lock, absl::ToChronoMilliseconds(timeout), [&] {
+    return snapshot_ != nullptr && snapshot_->revision >= revision;
+  });
 }
 
 }  // namespace nave

@@ -1,4 +1,5 @@
-// The hub without its ports: index, sessions and controllers over one store, wired together. The simulation runs it as it is.
+// The hub without its ports: index, sessions and controllers over one store, wired together. The
+// simulation runs it as it is.
 #ifndef NAVE_HUB_CORE_HUB_CORE_H_
 #define NAVE_HUB_CORE_HUB_CORE_H_
 
@@ -37,19 +38,22 @@ struct HubCoreOptions {
   std::function<void(const Uuid&)> on_live_changed;
 };
 
-// Thread-safe, but for Start, sessions() and the ends. `records`, `blobs` and the executors must outlive it. With threads, call
-// CloseControllers on the controllers' executor and then Close on the loop before it is destroyed.
+// Thread-safe, but for Start, sessions() and the ends. `records`, `blobs` and the executors must
+// outlive it. With threads, call CloseControllers on the controllers' executor and then Close on
+// the loop before it is destroyed.
 class HubCore {
  public:
   HubCore(RecordStore* records, BlobReader* blobs, HubCoreOptions options);
   ~HubCore();
 
-  // Loads the index. `loaded` runs on the loop once sessions and controllers have the first snapshot, or with what stopped it.
+  // Loads the index. `loaded` runs on the loop once sessions and controllers have the first
+  // snapshot, or with what stopped it.
   void Start(std::function<void(absl::Status)> loaded);
 
   // The controllers run no more.
   void CloseControllers();
-  // Sessions and index are gone; the last snapshot can still be read. Idempotent, as is CloseControllers.
+  // Sessions and index are gone; the last snapshot can still be read. Idempotent, as is
+  // CloseControllers.
   void Close();
 
   LiveTable* live() { return &live_; }

@@ -16,7 +16,8 @@ constexpr absl::Duration kRefreshEvery = absl::Seconds(1);
 // A counter that follows one which somebody else counts.
 class Followed {
  public:
-  Followed(MetricRegistry& registry, absl::string_view name, absl::string_view help, MetricLabels labels = {})
+  Followed(MetricRegistry& registry, absl::string_view name, absl::string_view help,
+           MetricLabels labels = {})
       : counter_(registry.AddCounter(name, help, labels)) {}
   void Set(uint64_t value) {
     if (value > seen_) counter_.Increment(static_cast<double>(value - seen_));
@@ -39,28 +40,47 @@ struct HubMetrics::State {
   Gauge& connected = all.AddGauge("nave_hub_agents_connected", "Agents with a live session.");
   Gauge& clusters = all.AddGauge("nave_hub_clusters", "Clusters that the hub has a record of.");
   Gauge& bundles = all.AddGauge("nave_hub_bundles", "Bundles that the hub has a record of.");
-  Gauge& revision = all.AddGauge("nave_hub_snapshot_revision", "Store revision of the newest snapshot.");
-  Gauge& unknown = all.AddGauge("nave_hub_agents_unknown", "Agents that call with a valid certificate and no record.");
-  Followed admitted{all, "nave_hub_agent_connections_total", "Sessions asked for by agents.", {{"result", "admitted"}}};
-  Followed refused{all, "nave_hub_agent_connections_total", "Sessions asked for by agents.", {{"result", "refused"}}};
-  Followed superseded{all, "nave_hub_sessions_superseded_total", "Sessions that a newer one of the cluster took over."};
-  Followed dead{all, "nave_hub_sessions_dead_total", "Sessions that ended because nothing was heard or taken."};
-  Followed batches{all, "nave_hub_desired_batches_total", "Batches of desired state sent to agents."};
-  Followed acks{all, "nave_hub_desired_acks_total", "Batches of desired state that agents committed."};
+  Gauge& revision =
+      all.AddGauge("nave_hub_snapshot_revision", "Store revision of the newest snapshot.");
+  Gauge& unknown = all.AddGauge("nave_hub_agents_unknown",
+                                "Agents that call with a valid certificate and no record.");
+  Followed admitted{all,
+                    "nave_hub_agent_connections_total",
+                    "Sessions asked for by agents.",
+                    {{"result", "admitted"}}};
+  Followed refused{all,
+                   "nave_hub_agent_connections_total",
+                   "Sessions asked for by agents.",
+                   {{"result", "refused"}}};
+  Followed superseded{all, "nave_hub_sessions_superseded_total",
+                      "Sessions that a newer one of the cluster took over."};
+  Followed dead{all, "nave_hub_sessions_dead_total",
+                "Sessions that ended because nothing was heard or taken."};
+  Followed batches{all, "nave_hub_desired_batches_total",
+                   "Batches of desired state sent to agents."};
+  Followed acks{all, "nave_hub_desired_acks_total",
+                "Batches of desired state that agents committed."};
   Followed statuses{all, "nave_hub_status_batches_total", "Batches of status that agents sent."};
   Followed writes{all, "nave_hub_status_writes_total", "Store transactions with status."};
   Followed runs{all, "nave_hub_controller_runs_total", "Runs of controllers."};
   Followed errors{all, "nave_hub_controller_errors_total", "Runs of controllers that failed."};
 };
 
-HubMetrics::HubMetrics(Executor* loop, HubCore* core, std::shared_ptr<CertificateFiles> certificates,
-                       std::shared_ptr<HubCa> ca, absl::string_view version)
+HubMetrics::HubMetrics(Executor* loop, HubCore* core,
+                       std::shared_ptr<CertificateFiles> certificates, std::shared_ptr<HubCa> ca,
+                       absl::string_view version)
     : state_(std::make_shared<State>(version)) {
   MetricRegistry& all = state_->all;
-  all.AddGaugeFunction("nave_hub_certificate_expiry_timestamp_seconds", "End of the certificate that the ports serve.",
-                       [certificates] { return static_cast<double>(absl::ToUnixSeconds(certificates->Current()->not_after)); });
-  all.AddGaugeFunction("nave_hub_certificate_reload_failures", "Changes of certificate files that are bad and not in use.",
-                       [certificates, ca] { return static_cast<double>(certificates->failures() + ca->failures()); });
+  all.AddGaugeFunction(
+      "nave_hub_certificate_expiry_timestamp_seconds",
+      "End of the certificate that the ports serve.", [certificates] {
+        return static_cast<double>(absl::ToUnixSeconds(certificates->Current()->not_after));
+      });
+  all.AddGaugeFunction("nave_hub_certificate_reload_failures",
+                       "Changes of certificate files that are bad and not in use.",
+                       [certificates, ca] {
+                         return static_cast<double>(certificates->failures() + ca->failures());
+                       });
   Refresh(loop, core, state_);
 }
 

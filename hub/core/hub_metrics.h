@@ -13,12 +13,13 @@
 
 namespace nave {
 
-// What sessions and controllers count is theirs, on the loop; it is copied here once a second while somebody may look.
+// What sessions and controllers count is theirs, on the loop; it is copied here once a second while
+// somebody may look.
 class HubMetrics {
  public:
   // All must outlive it.
-  HubMetrics(Executor* loop, HubCore* core, std::shared_ptr<CertificateFiles> certificates, std::shared_ptr<HubCa> ca,
-             absl::string_view version);
+  HubMetrics(Executor* loop, HubCore* core, std::shared_ptr<CertificateFiles> certificates,
+             std::shared_ptr<HubCa> ca, absl::string_view version);
   ~HubMetrics();
 
   const MetricRegistry* registry() const;

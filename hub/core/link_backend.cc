@@ -51,11 +51,13 @@ class ListingIndex {
 
 class RecordLinkBackend : public LinkBackend {
  public:
-  explicit RecordLinkBackend(LinkBackendParts parts) : parts_(std::move(parts)), listings_(parts_.blobs) {}
+  explicit RecordLinkBackend(LinkBackendParts parts)
+      : parts_(std::move(parts)), listings_(parts_.blobs) {}
 
   absl::StatusOr<EnrollReply> Enroll(const EnrollCall& call) override;
   absl::StatusOr<RenewReply> Renew(const RenewCall& call) override;
-  absl::StatusOr<std::vector<BlobPtr>> FetchBlobs(const Uuid& cluster, const std::vector<Digest>& wants) override;
+  absl::StatusOr<std::vector<BlobPtr>> FetchBlobs(const Uuid& cluster,
+                                                  const std::vector<Digest>& wants) override;
   std::string Roots() override { return parts_.ca->RootsPem(); }
   std::string HubId() override { return parts_.hub_id; }
 
@@ -93,8 +95,8 @@ absl::StatusOr<RecordLinkBackend::Found> RecordLinkBackend::Read(const std::stri
   return found;
 }
 
-absl::StatusOr<std::optional<EnrollDecision>> RecordLinkBackend::TryEnroll(const JoinTokenText& text, const Csr& csr,
-                                                                           const EnrollCall& call) {
+absl::StatusOr<std::optional<EnrollDecision>> RecordLinkBackend::TryEnroll(
+    const JoinTokenText& text, const Csr& csr, const EnrollCall& call) {
   ASSIGN_OR_RETURN(Found found, Read(text.id));
   EnrollInput input;
   if (found.token.has_value()) input.token = &found.token->value;
@@ -109,15 +111,17 @@ absl::StatusOr<std::optional<EnrollDecision>> RecordLinkBackend::TryEnroll(const
 
   RecordTxn txn;
   txn.Compare(JoinTokenKey(text.id), found.token->mod_revision);
-  txn.Compare(ClusterKey(decision.cluster.id), found.cluster.has_value() ? found.cluster->mod_revision : 0);
+  txn.Compare(ClusterKey(decision.cluster.id),
+              found.cluster.has_value() ? found.cluster->mod_revision : 0);
   txn.Put(JoinTokenKey(text.id), EncodeRecord(decision.token));
   txn.Put(ClusterKey(decision.cluster.id), EncodeRecord(decision.cluster));
   if (decision.created) {
-    txn.Put(ByUidKey(UidKind::kCluster, decision.cluster.meta.uid), EncodeText(decision.cluster.id));
+    txn.Put(ByUidKey(UidKind::kCluster, decision.cluster.meta.uid),
+            EncodeText(decision.cluster.id));
   }
-  txn.events.push_back(ClusterEvent(decision.cluster, Reason::kEnrolled,
-                                    absl::StrCat("an agent enrolled from ", call.address, " with token ", text.id),
-                                    input.now));
+  txn.events.push_back(ClusterEvent(
+      decision.cluster, Reason::kEnrolled,
+      absl::StrCat("an agent enrolled from ", call.address, " with token ", text.id), input.now));
   AuditRecord audit;
   audit.time = input.now;
   audit.user = absl::StrCat("token:", text.id);
@@ -131,8 +135,10 @@ absl::StatusOr<std::optional<EnrollDecision>> RecordLinkBackend::TryEnroll(const
   return std::optional<EnrollDecision>(std::move(decision));
 }
 
-absl::StatusOr<std::string> RecordLinkBackend::Issue(const Cluster& cluster, uint32_t generation, const Csr& csr) {
-  return IssueAgentCertificate(*parts_.ca->Authority(), parts_.hub_id, cluster, generation, csr, parts_.now());
+absl::StatusOr<std::string> RecordLinkBackend::Issue(const Cluster& cluster, uint32_t generation,
+                                                     const Csr& csr) {
+  return IssueAgentCertificate(*parts_.ca->Authority(), parts_.hub_id, cluster, generation, csr,
+                               parts_.now());
 }
 
 absl::StatusOr<EnrollReply> RecordLinkBackend::Enroll(const EnrollCall& call) {
@@ -142,15 +148,18 @@ absl::StatusOr<EnrollReply> RecordLinkBackend::Enroll(const EnrollCall& call) {
     ASSIGN_OR_RETURN(std::optional<EnrollDecision> decision, TryEnroll(text, csr, call));
     if (!decision.has_value()) continue;
     EnrollReply answer;
-    ASSIGN_OR_RETURN(answer.certificate_pem, Issue(decision->cluster, decision->token.spent_generation, csr));
+    ASSIGN_OR_RETURN(answer.certificate_pem,
+                     Issue(decision->cluster, decision->token.spent_generation, csr));
     answer.ca_pem = parts_.ca->RootsPem();
     answer.cluster_uid = decision->cluster.meta.uid;
     answer.cluster_name = decision->cluster.id;
     answer.hub_id = parts_.hub_id;
-    LogInfo("agent enrolled", {{"cluster", answer.cluster_name}, {"from", call.address}, {"token", text.id}});
+    LogInfo("agent enrolled",
+            {{"cluster", answer.cluster_name}, {"from", call.address}, {"token", text.id}});
     return answer;
   }
-  return MakeError(Reason::kStoreUnavailable, "the cluster's record is changed by others again and again");
+  return MakeError(Reason::kStoreUnavailable,
+                   "the cluster's record is changed by others again and again");
 }
 
 absl::StatusOr<std::optional<RenewDecision>> RecordLinkBackend::TryRenew(const RenewCall& call) {
@@ -164,13 +173,16 @@ absl::StatusOr<std::optional<RenewDecision>> RecordLinkBackend::TryRenew(const R
     if (cluster.has_value()) input.cluster = &cluster->value;
     ASSIGN_OR_RETURN(std::optional<Versioned<RetiredRecord>> retired,
                      FindRecord<RetiredRecord>(*parts_.records, RetiredKey(*uid)));
-    if (retired.has_value()) input.retirement = retired->value.removed ? Retirement::kRemoved : Retirement::kForgotten;
+    if (retired.has_value())
+      input.retirement = retired->value.removed ? Retirement::kRemoved : Retirement::kForgotten;
   }
   absl::StatusOr<RenewDecision> decision = DecideRenew(input);
   if (!decision.ok()) {
     std::optional<Uuid> uid = Uuid::Parse(call.peer.uri.name);
-    if (ErrorReason(decision.status()) == GetReasonInfo(Reason::kUnknownCluster).upper && uid.has_value()) {
-      parts_.live->NoteUnknown({*uid, call.peer.common_name, call.peer.generation, call.address, input.now});
+    if (ErrorReason(decision.status()) == GetReasonInfo(Reason::kUnknownCluster).upper &&
+        uid.has_value()) {
+      parts_.live->NoteUnknown(
+          {*uid, call.peer.common_name, call.peer.generation, call.address, input.now});
     }
     return decision.status();
   }
@@ -194,20 +206,23 @@ absl::StatusOr<RenewReply> RecordLinkBackend::Renew(const RenewCall& call) {
     LogInfo("certificate renewed", {{"cluster", decision->cluster.id}, {"from", call.address}});
     return answer;
   }
-  return MakeError(Reason::kStoreUnavailable, "the cluster's record is changed by others again and again");
+  return MakeError(Reason::kStoreUnavailable,
+                   "the cluster's record is changed by others again and again");
 }
 
-absl::StatusOr<std::vector<BlobPtr>> RecordLinkBackend::FetchBlobs(const Uuid& cluster,
-                                                                   const std::vector<Digest>& wants) {
+absl::StatusOr<std::vector<BlobPtr>> RecordLinkBackend::FetchBlobs(
+    const Uuid& cluster, const std::vector<Digest>& wants) {
   FleetSnapshotPtr snapshot = parts_.snapshot();
   std::shared_ptr<const ClusterLive> live = parts_.live->Find(cluster);
   if (snapshot == nullptr || live == nullptr || !live->connected) {
-    return MakeError(Reason::kNoSession, "content is given only beside a live session of the cluster");
+    return MakeError(Reason::kNoSession,
+                     "content is given only beside a live session of the cluster");
   }
   DesiredSet desired = ComputeDesired(*snapshot, cluster);
   std::vector<std::shared_ptr<const std::set<Digest>>> allowed;
   for (const auto& [bundle, assignment] : desired.assignments) {
-    absl::StatusOr<std::shared_ptr<const std::set<Digest>>> digests = listings_.Find(assignment.digest);
+    absl::StatusOr<std::shared_ptr<const std::set<Digest>>> digests =
+        listings_.Find(assignment.digest);
     // Another bundle's content must not keep this one's from the agent.
     if (digests.ok()) allowed.push_back(*std::move(digests));
   }

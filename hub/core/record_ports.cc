@@ -49,7 +49,8 @@ class RecordSessionStore : public SessionStore {
     records_->CommitAsync(std::move(txn), std::move(done));
   }
 
-  void CommitLock(const Cluster& cluster, uint64_t revision, bool locked, CommitCallback done) override {
+  void CommitLock(const Cluster& cluster, uint64_t revision, bool locked,
+                  CommitCallback done) override {
     Cluster next = cluster;
     next.status.locked = locked;
     RecordTxn txn;
@@ -94,12 +95,14 @@ std::unique_ptr<ControlStore> MakeControlStore(RecordStore* records) {
   return std::make_unique<RecordControlStore>(records);
 }
 
-absl::StatusOr<std::optional<Versioned<Cluster>>> FindCluster(const RecordStore& records, const Uuid& cluster) {
+absl::StatusOr<std::optional<Versioned<Cluster>>> FindCluster(const RecordStore& records,
+                                                              const Uuid& cluster) {
   absl::StatusOr<KeyValue> name = records.Get(ByUidKey(UidKind::kCluster, cluster));
   if (absl::IsNotFound(name.status())) return std::optional<Versioned<Cluster>>();
   if (!name.ok()) return name.status();
   ASSIGN_OR_RETURN(std::string id, DecodeText(name->value));
-  ASSIGN_OR_RETURN(std::optional<Versioned<Cluster>> found, FindRecord<Cluster>(records, ClusterKey(id)));
+  ASSIGN_OR_RETURN(std::optional<Versioned<Cluster>> found,
+                   FindRecord<Cluster>(records, ClusterKey(id)));
   // The name was given to another one meanwhile.
   if (found.has_value() && found->value.meta.uid != cluster) found.reset();
   return found;

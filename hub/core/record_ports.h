@@ -25,7 +25,8 @@ std::unique_ptr<ControlStore> MakeControlStore(RecordStore* records);
 
 // A record and where it stands; nullopt: there is none. Blocks.
 template <typename Record>
-absl::StatusOr<std::optional<Versioned<Record>>> FindRecord(const RecordStore& records, absl::string_view key) {
+absl::StatusOr<std::optional<Versioned<Record>>> FindRecord(const RecordStore& records,
+                                                            absl::string_view key) {
   absl::StatusOr<KeyValue> kv = records.Get(key);
   if (absl::IsNotFound(kv.status())) return std::optional<Versioned<Record>>();
   if (!kv.ok()) return kv.status();
@@ -35,7 +36,8 @@ absl::StatusOr<std::optional<Versioned<Record>>> FindRecord(const RecordStore& r
   return std::optional<Versioned<Record>>(std::move(found));
 }
 // The cluster with that uid, by the index of uids.
-absl::StatusOr<std::optional<Versioned<Cluster>>> FindCluster(const RecordStore& records, const Uuid& cluster);
+absl::StatusOr<std::optional<Versioned<Cluster>>> FindCluster(const RecordStore& records,
+                                                              const Uuid& cluster);
 
 }  // namespace nave
 

@@ -33,11 +33,13 @@ AdmissionVerdict DecideWithoutRecord(const PeerIdentity& peer, const AdmissionRe
 std::optional<AdmissionVerdict> RefusalByRecord(const PeerIdentity& peer, const Hello& hello,
                                                 const Cluster& cluster) {
   if (cluster.status.revoked || peer.generation < cluster.status.certificate_generation) {
-    return Refuse(RefusalReason::kRevoked, WithNext("the certificate is revoked", Reason::kRevoked));
+    return Refuse(RefusalReason::kRevoked,
+                  WithNext("the certificate is revoked", Reason::kRevoked));
   }
   switch (cluster.status.admission) {
     case Admission::kRejected:
-      return Refuse(RefusalReason::kRejected, WithNext("the cluster was rejected", Reason::kRejected));
+      return Refuse(RefusalReason::kRejected,
+                    WithNext("the cluster was rejected", Reason::kRejected));
     case Admission::kPending:
       return Refuse(RefusalReason::kNotAccepted,
                     WithNext("the cluster waits to be accepted", Reason::kNotAccepted));
@@ -47,8 +49,8 @@ std::optional<AdmissionVerdict> RefusalByRecord(const PeerIdentity& peer, const 
   const std::string& recorded = cluster.status.kube_system_uid;
   if (!recorded.empty() && !hello.kube_system_uid.empty() && recorded != hello.kube_system_uid) {
     return Refuse(RefusalReason::kWrongCluster,
-                  WithNext(absl::StrCat("the identity belongs to the cluster with kube-system uid ", recorded,
-                                        ", this one has ", hello.kube_system_uid),
+                  WithNext(absl::StrCat("the identity belongs to the cluster with kube-system uid ",
+                                        recorded, ", this one has ", hello.kube_system_uid),
                            Reason::kWrongCluster));
   }
   return std::nullopt;
@@ -60,8 +62,8 @@ AdmissionVerdict DecideAdmission(const PeerIdentity& peer, const Hello& hello,
                                  const AdmissionRecords& records) {
   if (hello.protocol_min > kProtocolVersion || hello.protocol_max < kProtocolVersion) {
     return Refuse(RefusalReason::kProtocolUnsupported,
-                  absl::StrCat("the agent speaks protocol ", hello.protocol_min, " to ", hello.protocol_max,
-                               ", the hub ", kProtocolVersion),
+                  absl::StrCat("the agent speaks protocol ", hello.protocol_min, " to ",
+                               hello.protocol_max, ", the hub ", kProtocolVersion),
                   false);
   }
   if (!records.cluster.has_value()) return DecideWithoutRecord(peer, records);
@@ -85,7 +87,8 @@ AdmissionVerdict DecideAdmission(const PeerIdentity& peer, const Hello& hello,
   if (first_uid || newer_certificate) {
     verdict.cluster_update = cluster;
     if (first_uid) verdict.cluster_update->status.kube_system_uid = hello.kube_system_uid;
-    if (newer_certificate) verdict.cluster_update->status.certificate_generation_seen = peer.generation;
+    if (newer_certificate)
+      verdict.cluster_update->status.certificate_generation_seen = peer.generation;
   }
   return verdict;
 }
@@ -102,7 +105,8 @@ HistoryAnswer CheckHistory(const Hello& hello, const FleetSnapshot& snapshot) {
   // An agent that never committed lies in every history.
   if (hello.committed.IsNone()) return HistoryAnswer::kContained;
   if (hello.hub_id != snapshot.hub_id) return HistoryAnswer::kNotContained;
-  if (HistoryContains(*snapshot.terms, hello.committed, snapshot.revision)) return HistoryAnswer::kContained;
+  if (HistoryContains(*snapshot.terms, hello.committed, snapshot.revision))
+    return HistoryAnswer::kContained;
   if (hello.committed.revision > snapshot.revision) return HistoryAnswer::kSnapshotBehind;
   // A term begun by another replica may not be in the snapshot yet.
   bool newer_term = snapshot.terms->empty() || hello.committed.term > snapshot.terms->back().number;
@@ -111,8 +115,8 @@ HistoryAnswer CheckHistory(const Hello& hello, const FleetSnapshot& snapshot) {
 
 absl::Duration ReconnectSpread(size_t sessions) {
   constexpr double kSessionsPerSecond = 600;
-  return std::clamp(absl::Seconds(static_cast<double>(sessions) / kSessionsPerSecond), absl::Seconds(1),
-                    absl::Seconds(20));
+  return std::clamp(absl::Seconds(static_cast<double>(sessions) / kSessionsPerSecond),
+                    absl::Seconds(1), absl::Seconds(20));
 }
 
 }  // namespace nave

@@ -34,27 +34,33 @@ struct AdmissionRecords {
 };
 
 struct AdmissionVerdict {
-  // Set: refuse. A refusal that rests on a record is final only when `records` were read from the store.
+  // Set: refuse. A refusal that rests on a record is final only when `records` were read from the
+  // store.
   std::optional<Refusal> refusal;
   bool rests_on_record = false;
-  // Admitted: what to write, and the cluster's record when the session changes it (first kube-system uid, newest generation).
+  // Admitted: what to write, and the cluster's record when the session changes it (first
+  // kube-system uid, newest generation).
   SessionRecord session;
   std::optional<Cluster> cluster_update;
 };
 
-// The present protocol version; agents and hubs choose from ranges, never by comparing product versions.
+// The present protocol version; agents and hubs choose from ranges, never by comparing product
+// versions.
 inline constexpr uint32_t kProtocolVersion = 1;
 
-AdmissionVerdict DecideAdmission(const PeerIdentity& peer, const Hello& hello, const AdmissionRecords& records);
+AdmissionVerdict DecideAdmission(const PeerIdentity& peer, const Hello& hello,
+                                 const AdmissionRecords& records);
 
 // Why a live session must end by what its cluster's record says now; nullopt: it goes on.
-std::optional<Refusal> RefusalOfLive(const PeerIdentity& peer, const Hello& hello, const AdmissionRecords& records);
+std::optional<Refusal> RefusalOfLive(const PeerIdentity& peer, const Hello& hello,
+                                     const AdmissionRecords& records);
 
 // Where the agent's last commit lies.
 enum class HistoryAnswer {
   kContained,
   kNotContained,
-  // The snapshot is behind the agent: read the store's head, and wait for the snapshot if the store has reached it.
+  // The snapshot is behind the agent: read the store's head, and wait for the snapshot if the store
+  // has reached it.
   kSnapshotBehind,
 };
 HistoryAnswer CheckHistory(const Hello& hello, const FleetSnapshot& snapshot);

@@ -21,8 +21,8 @@ DesiredAssignment AssignmentOf(const BundleRevision& revision, const DecisionEnt
 
 }  // namespace
 
-std::optional<DesiredAssignment> ComputeAssignment(const FleetSnapshot& snapshot, const Uuid& cluster,
-                                                   const Uuid& bundle) {
+std::optional<DesiredAssignment> ComputeAssignment(const FleetSnapshot& snapshot,
+                                                   const Uuid& cluster, const Uuid& bundle) {
   auto decision = snapshot.decisions.Find(bundle);
   auto revisions = snapshot.revisions.Find(bundle);
   if (decision == nullptr || revisions == nullptr) return std::nullopt;
@@ -52,7 +52,8 @@ DesiredSet ComputeDesired(const FleetSnapshot& snapshot, const Uuid& cluster) {
   if (auto tombstones = snapshot.tombstones.Find(cluster); tombstones != nullptr) {
     for (const auto& [bundle, stored] : *tombstones) {
       if (!TombstoneInForce(snapshot, stored.value)) continue;
-      Tombstone tombstone{bundle, stored.value.reason, stored.value.propagation, stored.value.confirmed};
+      Tombstone tombstone{bundle, stored.value.reason, stored.value.propagation,
+                          stored.value.confirmed};
       desired.tombstones[bundle] = {tombstone, stored.mod_revision};
     }
   }

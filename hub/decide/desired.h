@@ -37,16 +37,16 @@ struct DesiredSet {
   std::map<Uuid, DesiredTombstone> tombstones;
 };
 
-// The transaction that decides a revision comes after the one that stores it, so a snapshot that has the decision has the
-// revision too.
+// The transaction that decides a revision comes after the one that stores it, so a snapshot that
+// has the decision has the revision too.
 DesiredSet ComputeDesired(const FleetSnapshot& snapshot, const Uuid& cluster);
 
 // The assignment of one bundle to one cluster; nullopt when it is not decided.
-std::optional<DesiredAssignment> ComputeAssignment(const FleetSnapshot& snapshot, const Uuid& cluster,
-                                                   const Uuid& bundle);
+std::optional<DesiredAssignment> ComputeAssignment(const FleetSnapshot& snapshot,
+                                                   const Uuid& cluster, const Uuid& bundle);
 
-// Whether an order to remove is to be carried out: its head (or a later one) is current, and the current decision does
-// not contain the cluster. One without a head always is.
+// Whether an order to remove is to be carried out: its head (or a later one) is current, and the
+// current decision does not contain the cluster. One without a head always is.
 bool TombstoneInForce(const FleetSnapshot& snapshot, const TombstoneRecord& tombstone);
 
 // Root over the assignments: what an agent that holds exactly this has.

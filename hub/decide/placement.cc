@@ -18,7 +18,8 @@ bool Contains(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// Names one step of the filter and tells whether a cluster passes; `why` is shown for one that does not.
+// Names one step of the filter and tells whether a cluster passes; `why` is shown for one that does
+// not.
 struct Filter {
   std::string name;
   // An incumbent leaves only when one of these says so; the others decide about new clusters.
@@ -34,32 +35,35 @@ std::string LabelsOf(const Candidate& cluster) {
 std::vector<Filter> Filters(const PlacementInput& input) {
   const PlacementSpec& spec = *input.spec;
   std::vector<Filter> filters;
-  filters.push_back({"accepted", true,
-                     [](const Candidate& c) { return c.accepted; },
+  filters.push_back({"accepted", true, [](const Candidate& c) { return c.accepted; },
                      [](const Candidate&) { return "not accepted"; }});
-  filters.push_back({"not being removed", true,
-                     [](const Candidate& c) { return !c.removing; },
+  filters.push_back({"not being removed", true, [](const Candidate& c) { return !c.removing; },
                      [](const Candidate&) { return "being removed"; }});
-  filters.push_back({"set bound to the project", true,
-                     [&input](const Candidate& c) { return input.bound_sets.count(c.cluster_set) > 0; },
-                     [](const Candidate& c) { return absl::StrCat("set ", c.cluster_set); }});
+  filters.push_back(
+      {"set bound to the project", true,
+       [&input](const Candidate& c) { return input.bound_sets.count(c.cluster_set) > 0; },
+       [](const Candidate& c) { return absl::StrCat("set ", c.cluster_set); }});
   if (!spec.cluster_sets.empty()) {
-    filters.push_back({absl::StrCat("clusterSets ", absl::StrJoin(spec.cluster_sets, ",")), true,
-                       [&spec](const Candidate& c) { return Contains(spec.cluster_sets, c.cluster_set); },
-                       [](const Candidate& c) { return absl::StrCat("set ", c.cluster_set); }});
+    filters.push_back(
+        {absl::StrCat("clusterSets ", absl::StrJoin(spec.cluster_sets, ",")), true,
+         [&spec](const Candidate& c) { return Contains(spec.cluster_sets, c.cluster_set); },
+         [](const Candidate& c) { return absl::StrCat("set ", c.cluster_set); }});
   }
   if (!spec.names.empty()) {
-    filters.push_back({"names", true, [&spec](const Candidate& c) { return Contains(spec.names, c.id); },
+    filters.push_back({"names", true,
+                       [&spec](const Candidate& c) { return Contains(spec.names, c.id); },
                        [](const Candidate&) { return "not named"; }});
   }
   if (spec.selector.has_value()) {
     auto selector = Selector::Parse("spec.placement.selector", *spec.selector);
-    filters.push_back({absl::StrCat("selector ", spec.selector->empty() ? "(all)" : *spec.selector), true,
-                       [selector](const Candidate& c) { return selector.ok() && selector->Matches(c.labels); },
-                       [](const Candidate& c) { return c.labels.empty() ? "no labels" : LabelsOf(c); }});
+    filters.push_back(
+        {absl::StrCat("selector ", spec.selector->empty() ? "(all)" : *spec.selector), true,
+         [selector](const Candidate& c) { return selector.ok() && selector->Matches(c.labels); },
+         [](const Candidate& c) { return c.labels.empty() ? "no labels" : LabelsOf(c); }});
   }
   if (!spec.exclude.empty()) {
-    filters.push_back({"exclude", true, [&spec](const Candidate& c) { return !Contains(spec.exclude, c.id); },
+    filters.push_back({"exclude", true,
+                       [&spec](const Candidate& c) { return !Contains(spec.exclude, c.id); },
                        [](const Candidate&) { return "excluded"; }});
   }
   filters.push_back({"not cordoned", false, [](const Candidate& c) { return !c.cordoned; },
@@ -68,7 +72,8 @@ std::vector<Filter> Filters(const PlacementInput& input) {
 }
 
 // The first filter that drops `cluster`, or nullptr.
-const Filter* DroppedBy(const std::vector<Filter>& filters, const Candidate& cluster, bool incumbent) {
+const Filter* DroppedBy(const std::vector<Filter>& filters, const Candidate& cluster,
+                        bool incumbent) {
   for (const Filter& filter : filters) {
     if (incumbent && !filter.evicts) continue;
     if (!filter.passes(cluster)) return &filter;
@@ -76,7 +81,8 @@ const Filter* DroppedBy(const std::vector<Filter>& filters, const Candidate& clu
   return nullptr;
 }
 
-std::vector<PlacementStep> CountSteps(const std::vector<Filter>& filters, const PlacementInput& input) {
+std::vector<PlacementStep> CountSteps(const std::vector<Filter>& filters,
+                                      const PlacementInput& input) {
   std::vector<PlacementStep> steps;
   std::vector<const Candidate*> left;
   for (const Candidate& cluster : input.clusters) left.push_back(&cluster);
@@ -121,7 +127,8 @@ void GuardShrink(const PlacementInput& input, PlacementResult* result) {
   }
   if (unordered.empty()) return;
   Digest hash = HashShrink(unordered);
-  bool names_changed = !input.previous_names.IsNone() && input.previous_names != HashNames(input.spec);
+  bool names_changed =
+      !input.previous_names.IsNone() && input.previous_names != HashNames(input.spec);
   bool confirmed = !input.confirmed_shrink.IsNone() && input.confirmed_shrink == hash;
   if (names_changed || confirmed) {
     for (Leaver& leaver : result->leavers) leaver.ordered |= confirmed;
@@ -158,10 +165,11 @@ void KeepWhenEmpty(const PlacementInput& input, PlacementResult* result) {
   }
   result->leavers = std::move(going);
   result->reason = std::string(Camel(Reason::kNoClusterMatches));
-  result->message = result->chosen.empty()
-                        ? "no cluster fits the placement"
-                        : absl::StrCat("no cluster fits the placement any more; the ", result->chosen.size(),
-                                       " of the last decision keep the bundle");
+  result->message =
+      result->chosen.empty()
+          ? "no cluster fits the placement"
+          : absl::StrCat("no cluster fits the placement any more; the ", result->chosen.size(),
+                         " of the last decision keep the bundle");
 }
 
 }  // namespace
@@ -190,7 +198,8 @@ PlacementResult DecidePlacement(const PlacementInput& input) {
   for (const Candidate& cluster : input.clusters) {
     known[cluster.uid] = &cluster;
     bool incumbent = input.incumbents.count(cluster.uid) > 0;
-    if (!nowhere && DroppedBy(filters, cluster, incumbent) == nullptr) result.chosen[cluster.uid] = cluster.id;
+    if (!nowhere && DroppedBy(filters, cluster, incumbent) == nullptr)
+      result.chosen[cluster.uid] = cluster.id;
   }
   for (const auto& [uid, id] : input.incumbents) {
     if (result.chosen.count(uid) > 0) continue;

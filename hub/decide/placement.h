@@ -36,7 +36,8 @@ struct PlacementInput {
   // Sets that the project is bound to.
   std::set<std::string> bound_sets;
   std::vector<PlacementCandidate> clusters;
-  // Incumbents of the previous decision: uid and id. A uid that is not among `clusters` was forgotten.
+  // Incumbents of the previous decision: uid and id. A uid that is not among `clusters` was
+  // forgotten.
   std::map<Uuid, std::string> incumbents;
   // HashNames of the spec that the previous decision was made from.
   Digest previous_names;
@@ -61,7 +62,8 @@ struct Leaver {
   std::string reason;
   // The record is gone: no tombstone is written, nobody could carry it out.
   bool forgotten = false;
-  // A person named this very removal (remove, delete, confirm). Changed names let it pass the guard of shrinks only.
+  // A person named this very removal (remove, delete, confirm). Changed names let it pass the guard
+  // of shrinks only.
   bool ordered = false;
   bool operator==(const Leaver&) const = default;
 };

@@ -42,8 +42,8 @@ void NeverWithoutReason(AssignmentView* view) {
     view->reason = view->not_ok.front().reason;
     const ObjectStatus& worst = view->not_ok.front();
     if (view->message.empty()) {
-      view->message = absl::StrCat(worst.kind, " ", worst.ns.empty() ? "" : worst.ns + "/", worst.name, ": ",
-                                   worst.message);
+      view->message = absl::StrCat(worst.kind, " ", worst.ns.empty() ? "" : worst.ns + "/",
+                                   worst.name, ": ", worst.message);
     }
   } else {
     view->reason = view->phase == Phase::kApplied ? std::string(FormatHealth(view->health))
@@ -58,12 +58,14 @@ std::string LastKnown(const AssignmentView& view) {
 
 void ApplyLiveness(const ClusterLive* live, AssignmentView* view) {
   if (live == nullptr || (!live->connected && live->last_seen() == absl::InfinitePast())) {
-    return Explain(view, Phase::kPending, Health::kUnknown, Reason::kNeverConnected, "no agent ever connected");
+    return Explain(view, Phase::kPending, Health::kUnknown, Reason::kNeverConnected,
+                   "no agent ever connected");
   }
   view->as_of = live->last_seen();
   if (!live->connected) {
     std::string last = LastKnown(*view);
-    return Explain(view, view->phase, Health::kUnknown, Reason::kAgentDisconnected, std::move(last));
+    return Explain(view, view->phase, Health::kUnknown, Reason::kAgentDisconnected,
+                   std::move(last));
   }
   if (!live->hold_reason.empty() && view->reported != view->desired) {
     return Explain(view, Phase::kPending, Health::kUnknown, Reason::kOnHold,
@@ -71,14 +73,16 @@ void ApplyLiveness(const ClusterLive* live, AssignmentView* view) {
   }
   auto rejection = live->rejections.find(view->bundle);
   if (rejection != live->rejections.end() && rejection->second.digest == view->desired) {
-    Explain(view, Phase::kRejected, Health::kDegraded, Reason::kContentInvalid, rejection->second.message);
+    Explain(view, Phase::kRejected, Health::kDegraded, Reason::kContentInvalid,
+            rejection->second.message);
     if (const ReasonInfo* info = FindReason(rejection->second.code); info != nullptr) {
       view->reason = std::string(info->camel);
     }
     return;
   }
   if (view->reported.IsNone()) {
-    return Explain(view, Phase::kPending, Health::kProgressing, Reason::kStatusUnknown, "no status came yet");
+    return Explain(view, Phase::kPending, Health::kProgressing, Reason::kStatusUnknown,
+                   "no status came yet");
   }
   if (view->reported != view->desired && view->phase != Phase::kRejected) {
     return Explain(view, Phase::kPending, Health::kProgressing, Reason::kStatusStale,
@@ -109,7 +113,8 @@ AssignmentView DecidedView(const Uuid& cluster, const std::string& cluster_id, c
 
 // A key on its way out, or one that the hub does not know.
 AssignmentView UndecidedView(const Uuid& cluster, const std::string& cluster_id, const Uuid& bundle,
-                             const std::string& name, const TombstoneRecord* tombstone, const ClusterLive* live) {
+                             const std::string& name, const TombstoneRecord* tombstone,
+                             const ClusterLive* live) {
   AssignmentView view;
   view.bundle = bundle;
   view.name = name;
@@ -127,14 +132,16 @@ AssignmentView UndecidedView(const Uuid& cluster, const std::string& cluster_id,
   view.current = connected && reported;
   if (tombstone != nullptr) {
     if (!connected) {
-      Explain(&view, Phase::kRemoving, Health::kUnknown, Reason::kWaitingForAgent, "the removal waits for the agent");
+      Explain(&view, Phase::kRemoving, Health::kUnknown, Reason::kWaitingForAgent,
+              "the removal waits for the agent");
     } else if (view.phase != Phase::kRemovalHeld && view.phase != Phase::kRemoved) {
       view.phase = Phase::kRemoving;
       view.health = Worse(view.health, Health::kTerminating);
       if (view.reason.empty()) view.reason = tombstone->reason;
     }
   } else if (view.phase != Phase::kRemoved) {
-    Explain(&view, Phase::kNotDesired, view.health, Reason::kNotDesired, "the hub does not know this key");
+    Explain(&view, Phase::kNotDesired, view.health, Reason::kNotDesired,
+            "the hub does not know this key");
   }
   NeverWithoutReason(&view);
   return view;
@@ -175,40 +182,52 @@ PhaseOfCluster DerivePhase(const Cluster& record, const ClusterLive* live,
   const ClusterStatus& status = record.status;
   bool connected = live != nullptr && live->connected;
   if (status.removing) {
-    if (!connected) return {ClusterPhase::kRemoving, Word(Reason::kWaitingForAgent), "the agent is not connected"};
+    if (!connected)
+      return {ClusterPhase::kRemoving, Word(Reason::kWaitingForAgent),
+              "the agent is not connected"};
     return {ClusterPhase::kRemoving, Word(Reason::kRemoving), ""};
   }
   if (status.revoked) return {ClusterPhase::kRevoked, Word(Reason::kRevoked), ""};
-  if (status.admission == Admission::kRejected) return {ClusterPhase::kRejected, Word(Reason::kRejected), ""};
+  if (status.admission == Admission::kRejected)
+    return {ClusterPhase::kRejected, Word(Reason::kRejected), ""};
   if (status.admission == Admission::kPending) {
     bool enrolled = status.certificate_generation > 0;
     return {ClusterPhase::kPending, Word(enrolled ? Reason::kNotAccepted : Reason::kNeverConnected),
             enrolled ? "waits for navectl cluster accept" : "no agent has joined yet"};
   }
   if (status.locked) {
-    return {ClusterPhase::kDisconnected, Word(Reason::kDuplicateIdentity), "two agents use this identity"};
+    return {ClusterPhase::kDisconnected, Word(Reason::kDuplicateIdentity),
+            "two agents use this identity"};
   }
   if (!connected) {
     bool never = live == nullptr || live->last_seen() == absl::InfinitePast();
     if (never) return {ClusterPhase::kDisconnected, Word(Reason::kNeverConnected), ""};
-    std::string reason = live->disconnect_reason.empty() ? Word(Reason::kAgentDisconnected) : live->disconnect_reason;
+    std::string reason = live->disconnect_reason.empty() ? Word(Reason::kAgentDisconnected)
+                                                         : live->disconnect_reason;
     return {ClusterPhase::kDisconnected, reason, ""};
   }
   if (!live->hold_reason.empty()) return {ClusterPhase::kOnHold, live->hold_reason, ""};
   for (const AssignmentView& view : views) {
-    if (IsBroken(view)) return {ClusterPhase::kDegraded, view.reason, absl::StrCat(view.name, ": ", view.message)};
+    if (IsBroken(view))
+      return {ClusterPhase::kDegraded, view.reason, absl::StrCat(view.name, ": ", view.message)};
   }
-  if (!live->status_complete) return {ClusterPhase::kSyncing, Word(Reason::kStatusUnknown), "no full status yet"};
+  if (!live->status_complete)
+    return {ClusterPhase::kSyncing, Word(Reason::kStatusUnknown), "no full status yet"};
   for (const AssignmentView& view : views) {
-    if (!view.ready()) return {ClusterPhase::kSyncing, view.reason, absl::StrCat(view.name, ": ", view.message)};
+    if (!view.ready())
+      return {ClusterPhase::kSyncing, view.reason, absl::StrCat(view.name, ": ", view.message)};
   }
   return {ClusterPhase::kReady, Word(Reason::kConnected), ""};
 }
 
-Condition MakeCondition(absl::string_view type, bool value, absl::string_view reason, std::string message,
-                        absl::Time since) {
-  return {std::string(type), value ? ConditionStatus::kTrue : ConditionStatus::kFalse, std::string(reason),
-          std::move(message), since, 0};
+Condition MakeCondition(absl::string_view type, bool value, absl::string_view reason,
+                        std::string message, absl::Time since) {
+  return {std::string(type),
+          value ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+          std::string(reason),
+          std::move(message),
+          since,
+          0};
 }
 
 void AddSkewCondition(const ClusterLive& live, ClusterStatus* status) {
@@ -216,7 +235,8 @@ void AddSkewCondition(const ClusterLive& live, ClusterStatus* status) {
   if (!skewed) return;
   SetCondition(&status->conditions,
                MakeCondition("ClockSkew", true, Camel(Reason::kClockSkew),
-                             absl::StrCat("the spoke's clock is off by ", absl::FormatDuration(live.clock_offset)),
+                             absl::StrCat("the spoke's clock is off by ",
+                                          absl::FormatDuration(live.clock_offset)),
                              live.since));
 }
 
@@ -245,7 +265,8 @@ std::vector<AssignmentView> AssignmentsOfCluster(const FleetSnapshot& snapshot, 
   if (auto tombstones = snapshot.tombstones.Find(cluster); tombstones != nullptr) {
     for (const auto& [bundle, tombstone] : *tombstones) {
       if (!seen.insert(bundle).second) continue;
-      views.push_back(UndecidedView(cluster, id, bundle, tombstone.value.name, &tombstone.value, live));
+      views.push_back(
+          UndecidedView(cluster, id, bundle, tombstone.value.name, &tombstone.value, live));
     }
   }
   if (live != nullptr) {
@@ -270,7 +291,8 @@ std::vector<AssignmentView> AssignmentsOfBundle(const FleetSnapshot& snapshot, c
       if (!assignment.has_value()) continue;
       seen.insert(cluster);
       auto at = live.Find(cluster);
-      views.push_back(DecidedView(cluster, ClusterId(snapshot, cluster), bundle, *assignment, at.get()));
+      views.push_back(
+          DecidedView(cluster, ClusterId(snapshot, cluster), bundle, *assignment, at.get()));
     }
   }
   std::string name = BundleName(snapshot, bundle);
@@ -278,23 +300,25 @@ std::vector<AssignmentView> AssignmentsOfBundle(const FleetSnapshot& snapshot, c
     auto tombstone = tombstones.find(bundle);
     if (tombstone == tombstones.end() || !seen.insert(cluster).second) return;
     auto at = live.Find(cluster);
-    views.push_back(UndecidedView(cluster, ClusterId(snapshot, cluster), bundle, name, &tombstone->second.value,
-                                  at.get()));
+    views.push_back(UndecidedView(cluster, ClusterId(snapshot, cluster), bundle, name,
+                                  &tombstone->second.value, at.get()));
   });
-  std::sort(views.begin(), views.end(),
-            [](const AssignmentView& a, const AssignmentView& b) { return a.cluster_id < b.cluster_id; });
+  std::sort(views.begin(), views.end(), [](const AssignmentView& a, const AssignmentView& b) {
+    return a.cluster_id < b.cluster_id;
+  });
   return views;
 }
 
-ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& record, const ClusterLive* live,
-                                  absl::Time now) {
+ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& record,
+                                  const ClusterLive* live, absl::Time now) {
   ClusterStatus status = record.status;
   std::vector<AssignmentView> views = AssignmentsOfCluster(snapshot, record.meta.uid, live);
   PhaseOfCluster derived = DerivePhase(record, live, views);
   status.phase = derived.phase;
   status.reason = derived.reason;
   status.message = derived.message;
-  status.health = views.empty() && status.phase == ClusterPhase::kReady ? Health::kHealthy : Health::kUnknown;
+  status.health =
+      views.empty() && status.phase == ClusterPhase::kReady ? Health::kHealthy : Health::kUnknown;
   if (live != nullptr) {
     status.connected = live->connected;
     status.phase_since = live->since;
@@ -319,15 +343,17 @@ ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& 
   AddSameCluster(snapshot, record, &status);
   bool ready = status.phase == ClusterPhase::kReady;
   absl::Time since = status.phase_since == absl::InfinitePast() ? now : status.phase_since;
-  SetCondition(&status.conditions, MakeCondition("Ready", ready, status.reason, status.message, since));
+  SetCondition(&status.conditions,
+               MakeCondition("Ready", ready, status.reason, status.message, since));
   return status;
 }
 
 namespace {
 
-// How long a bundle has been in its state: as its worst cluster; a ready one since its last cluster became so.
-absl::Time SinceWhen(const Bundle& record, const Condition* placed, const std::vector<AssignmentView>& views,
-                     const AssignmentView* worst) {
+// How long a bundle has been in its state: as its worst cluster; a ready one since its last cluster
+// became so.
+absl::Time SinceWhen(const Bundle& record, const Condition* placed,
+                     const std::vector<AssignmentView>& views, const AssignmentView* worst) {
   if (record.meta.deleting()) return record.meta.delete_time;
   absl::Time since = record.meta.create_time;
   if (worst != nullptr) {
@@ -342,8 +368,8 @@ absl::Time SinceWhen(const Bundle& record, const Condition* placed, const std::v
 
 }  // namespace
 
-BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& record, const LiveTable::Map& live,
-                                absl::Time now) {
+BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& record,
+                                const LiveTable::Map& live, absl::Time now) {
   BundleStatus status = record.status;
   const AssignmentView* worst = nullptr;
   std::vector<AssignmentView> views = AssignmentsOfBundle(snapshot, record.meta.uid, live);
@@ -374,7 +400,8 @@ BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& rec
   if (status.counts.clusters == 0) status.health = Worse(status.health, Health::kUnknown);
   const Condition* placed = FindCondition(record.status.conditions, "Placed");
   bool is_placed = placed == nullptr || placed->status != ConditionStatus::kFalse;
-  bool ready = worst == nullptr && status.counts.clusters > 0 && !record.meta.deleting() && is_placed;
+  bool ready =
+      worst == nullptr && status.counts.clusters > 0 && !record.meta.deleting() && is_placed;
   std::string reason = Word(Reason::kHealthy);
   std::string message;
   if (record.meta.deleting()) {
@@ -391,7 +418,8 @@ BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& rec
     message = "the bundle is on no cluster";
   }
   absl::Time since = SinceWhen(record, placed, views, worst);
-  SetCondition(&status.conditions, MakeCondition("Ready", ready, reason, message, std::min(since, now)));
+  SetCondition(&status.conditions,
+               MakeCondition("Ready", ready, reason, message, std::min(since, now)));
   return status;
 }
 

@@ -1,7 +1,7 @@
 // From what agents report to what people see: per cluster x bundle, per cluster, per bundle. Pure.
 //
-// A parent is never greener than a child; what is not ready has a reason; unknown is shown as unknown, with its age; a
-// status about another version than the desired one counts for nothing.
+// A parent is never greener than a child; what is not ready has a reason; unknown is shown as
+// unknown, with its age; a status about another version than the desired one counts for nothing.
 #ifndef NAVE_HUB_DECIDE_ROLLUP_H_
 #define NAVE_HUB_DECIDE_ROLLUP_H_
 
@@ -46,7 +46,8 @@ struct AssignmentView {
   bool ready() const { return current && phase == Phase::kApplied && health == Health::kHealthy; }
 };
 
-// All assignments of one cluster: decided ones, tombstoned ones, and keys that only the agent knows. By name. `live` may be null.
+// All assignments of one cluster: decided ones, tombstoned ones, and keys that only the agent
+// knows. By name. `live` may be null.
 std::vector<AssignmentView> AssignmentsOfCluster(const FleetSnapshot& snapshot, const Uuid& cluster,
                                                  const ClusterLive* live);
 
@@ -55,10 +56,10 @@ std::vector<AssignmentView> AssignmentsOfBundle(const FleetSnapshot& snapshot, c
                                                 const LiveTable::Map& live);
 
 // `record.status` with everything that is derived filled in.
-ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& record, const ClusterLive* live,
-                                  absl::Time now);
-BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& record, const LiveTable::Map& live,
-                                absl::Time now);
+ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& record,
+                                  const ClusterLive* live, absl::Time now);
+BundleStatus DeriveBundleStatus(const FleetSnapshot& snapshot, const Bundle& record,
+                                const LiveTable::Map& live, absl::Time now);
 
 }  // namespace nave
 

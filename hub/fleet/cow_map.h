@@ -10,8 +10,9 @@
 
 namespace nave {
 
-// Uuid -> shared_ptr<const Value>, in 64 shards; a copy costs 64 pointers, a change copies one shard of its owner.
-// Snapshots keep copies. Iteration is by shard, then by key: deterministic, but not sorted as a whole.
+// Uuid -> shared_ptr<const Value>, in 64 shards; a copy costs 64 pointers, a change copies one
+// shard of its owner. Snapshots keep copies. Iteration is by shard, then by key: deterministic, but
+// not sorted as a whole.
 template <typename Key, typename Value>
 class CowMap {
  public:

@@ -16,9 +16,9 @@ constexpr absl::Duration kReloadAfter = absl::Seconds(1);
 
 // What a start reads. Blobs are not among it.
 constexpr KeyKind kIndexed[] = {
-    KeyKind::kTerm,    KeyKind::kProject,      KeyKind::kClusterSet, KeyKind::kRoleBinding,
-    KeyKind::kCluster, KeyKind::kBundle,       KeyKind::kRevision,   KeyKind::kDecisionHead,
-    KeyKind::kSession, KeyKind::kTombstone,    KeyKind::kRetired,
+    KeyKind::kTerm,    KeyKind::kProject,   KeyKind::kClusterSet, KeyKind::kRoleBinding,
+    KeyKind::kCluster, KeyKind::kBundle,    KeyKind::kRevision,   KeyKind::kDecisionHead,
+    KeyKind::kSession, KeyKind::kTombstone, KeyKind::kRetired,
 };
 
 template <typename Record>
@@ -40,17 +40,28 @@ absl::StatusOr<std::optional<RecordChange>> Delete(const KeyValue& kv, Gone gone
 
 absl::StatusOr<std::optional<RecordChange>> DecodePut(const KeyValue& kv, const StoreKey& key) {
   switch (key.kind) {
-    case KeyKind::kProject: return Put<Project>(kv);
-    case KeyKind::kCluster: return Put<Cluster>(kv);
-    case KeyKind::kClusterSet: return Put<ClusterSet>(kv);
-    case KeyKind::kRoleBinding: return Put<RoleBinding>(kv);
-    case KeyKind::kBundle: return Put<Bundle>(kv);
-    case KeyKind::kRevision: return Put<BundleRevision>(kv);
-    case KeyKind::kDecisionHead: return Put<DecisionHead>(kv);
-    case KeyKind::kTombstone: return Put<TombstoneRecord>(kv);
-    case KeyKind::kTerm: return Put<TermRecord>(kv);
-    case KeyKind::kSession: return Put<SessionRecord>(kv);
-    case KeyKind::kRetired: return Put<RetiredRecord>(kv);
+    case KeyKind::kProject:
+      return Put<Project>(kv);
+    case KeyKind::kCluster:
+      return Put<Cluster>(kv);
+    case KeyKind::kClusterSet:
+      return Put<ClusterSet>(kv);
+    case KeyKind::kRoleBinding:
+      return Put<RoleBinding>(kv);
+    case KeyKind::kBundle:
+      return Put<Bundle>(kv);
+    case KeyKind::kRevision:
+      return Put<BundleRevision>(kv);
+    case KeyKind::kDecisionHead:
+      return Put<DecisionHead>(kv);
+    case KeyKind::kTombstone:
+      return Put<TombstoneRecord>(kv);
+    case KeyKind::kTerm:
+      return Put<TermRecord>(kv);
+    case KeyKind::kSession:
+      return Put<SessionRecord>(kv);
+    case KeyKind::kRetired:
+      return Put<RetiredRecord>(kv);
     case KeyKind::kDecisionPage: {
       ASSIGN_OR_RETURN(DecisionPage page, DecodeRecord<DecisionPage>(kv.value));
       return Delete(kv, change::Page{key.uid, key.number, key.page, std::move(page)});
@@ -59,23 +70,35 @@ absl::StatusOr<std::optional<RecordChange>> DecodePut(const KeyValue& kv, const 
       if (kv.key == kAdoptKey) return Put<AdoptRecord>(kv);
       if (kv.key == kHeadKey) return Delete(kv, change::Head{});
       return std::optional<RecordChange>();
-    default: return std::optional<RecordChange>();
+    default:
+      return std::optional<RecordChange>();
   }
 }
 
 absl::StatusOr<std::optional<RecordChange>> DecodeDelete(const KeyValue& kv, const StoreKey& key) {
   switch (key.kind) {
-    case KeyKind::kProject: return Delete(kv, change::NoProject{key.id});
-    case KeyKind::kCluster: return Delete(kv, change::NoCluster{key.id});
-    case KeyKind::kClusterSet: return Delete(kv, change::NoClusterSet{key.id});
-    case KeyKind::kRoleBinding: return Delete(kv, change::NoRoleBinding{key.id});
-    case KeyKind::kBundle: return Delete(kv, change::NoBundle{key.project, key.id});
-    case KeyKind::kRevision: return Delete(kv, change::NoRevision{key.uid, key.number});
-    case KeyKind::kDecisionHead: return Delete(kv, change::NoDecision{key.uid});
-    case KeyKind::kTombstone: return Delete(kv, change::NoTombstone{key.uid, key.bundle});
-    case KeyKind::kSession: return Delete(kv, change::NoSession{key.uid});
-    case KeyKind::kRetired: return Delete(kv, change::NoRetired{key.uid});
-    default: return std::optional<RecordChange>();
+    case KeyKind::kProject:
+      return Delete(kv, change::NoProject{key.id});
+    case KeyKind::kCluster:
+      return Delete(kv, change::NoCluster{key.id});
+    case KeyKind::kClusterSet:
+      return Delete(kv, change::NoClusterSet{key.id});
+    case KeyKind::kRoleBinding:
+      return Delete(kv, change::NoRoleBinding{key.id});
+    case KeyKind::kBundle:
+      return Delete(kv, change::NoBundle{key.project, key.id});
+    case KeyKind::kRevision:
+      return Delete(kv, change::NoRevision{key.uid, key.number});
+    case KeyKind::kDecisionHead:
+      return Delete(kv, change::NoDecision{key.uid});
+    case KeyKind::kTombstone:
+      return Delete(kv, change::NoTombstone{key.uid, key.bundle});
+    case KeyKind::kSession:
+      return Delete(kv, change::NoSession{key.uid});
+    case KeyKind::kRetired:
+      return Delete(kv, change::NoRetired{key.uid});
+    default:
+      return std::optional<RecordChange>();
   }
 }
 
@@ -101,7 +124,8 @@ absl::StatusOr<std::optional<RecordChange>> DecodeChange(const KeyValue& kv, boo
   return change;
 }
 
-Fleet::Fleet(Executor* loop, Executor* reader, Store* store, std::string hub_id, OnSnapshot on_snapshot)
+Fleet::Fleet(Executor* loop, Executor* reader, Store* store, std::string hub_id,
+             OnSnapshot on_snapshot)
     : loop_(loop),
       reader_(reader),
       store_(store),
@@ -140,8 +164,8 @@ absl::StatusOr<Fleet::Loaded> Fleet::Load(Store* store, const std::string& hub_i
 }
 
 void Fleet::Start(std::function<void(absl::Status)> done) {
-  reader_->Post([this, alive = std::weak_ptr<int>(alive_), loop = loop_, store = store_, hub_id = hub_id_,
-                 done = std::move(done)] {
+  reader_->Post([this, alive = std::weak_ptr<int>(alive_), loop = loop_, store = store_,
+                 hub_id = hub_id_, done = std::move(done)] {
     absl::StatusOr<Loaded> loaded = Load(store, hub_id);
     loop->Post([this, alive, loaded = std::move(loaded), done = std::move(done)]() mutable {
       if (!alive.expired()) OnLoaded(std::move(loaded), std::move(done));
@@ -164,12 +188,13 @@ void Fleet::OnLoaded(absl::StatusOr<Loaded> loaded, std::function<void(absl::Sta
   builder_ = loaded->builder;
   snapshot_ = builder_->Publish();
   uint64_t generation = ++generation_;
-  watch_ = store_->Watch(kStorePrefix, loaded->revision,
-                         [this, alive = std::weak_ptr<int>(alive_), loop = loop_, generation](WatchBatch batch) {
-                           loop->Post([this, alive, generation, batch = std::move(batch)]() mutable {
-                             if (!alive.expired()) OnBatch(generation, std::move(batch));
-                           });
-                         });
+  watch_ = store_->Watch(
+      kStorePrefix, loaded->revision,
+      [this, alive = std::weak_ptr<int>(alive_), loop = loop_, generation](WatchBatch batch) {
+        loop->Post([this, alive, generation, batch = std::move(batch)]() mutable {
+          if (!alive.expired()) OnBatch(generation, std::move(batch));
+        });
+      });
   on_snapshot_(snapshot_, changes);
   if (done) done(absl::OkStatus());
 }
@@ -201,11 +226,12 @@ void Fleet::Reload() {
 }
 
 absl::Status LoadSummaries(Store* store, LiveTable* live) {
-  return VisitRange(store, KindPrefix(KeyKind::kStatus), 0, [&](const KeyValue& kv) -> absl::Status {
-    ASSIGN_OR_RETURN(StatusSummary summary, DecodeRecord<StatusSummary>(kv.value));
-    live->Set(summary.cluster, std::make_shared<const ClusterLive>(FromSummary(summary)));
-    return absl::OkStatus();
-  });
+  return VisitRange(
+      store, KindPrefix(KeyKind::kStatus), 0, [&](const KeyValue& kv) -> absl::Status {
+        ASSIGN_OR_RETURN(StatusSummary summary, DecodeRecord<StatusSummary>(kv.value));
+        live->Set(summary.cluster, std::make_shared<const ClusterLive>(FromSummary(summary)));
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace nave

@@ -1,4 +1,5 @@
-// The hub's index of its store: loaded at start, kept by the store's watch, published as immutable snapshots.
+// The hub's index of its store: loaded at start, kept by the store's watch, published as immutable
+// snapshots.
 #ifndef NAVE_HUB_FLEET_FLEET_H_
 #define NAVE_HUB_FLEET_FLEET_H_
 
@@ -16,8 +17,9 @@
 
 namespace nave {
 
-// A stored key as a change of the index; nullopt for kinds that the index does not hold (blobs, audit, events, status, requests,
-// tokens). An error names the key: a record that cannot be read stops the load, and is skipped with a log line when it comes by watch.
+// A stored key as a change of the index; nullopt for kinds that the index does not hold (blobs,
+// audit, events, status, requests, tokens). An error names the key: a record that cannot be read
+// stops the load, and is skipped with a log line when it comes by watch.
 absl::StatusOr<std::optional<RecordChange>> DecodeChange(const KeyValue& kv, bool deleted);
 
 // Loop thread only, but for Start. `store` must outlive it.
@@ -29,7 +31,8 @@ class Fleet {
   Fleet(Executor* loop, Executor* reader, Store* store, std::string hub_id, OnSnapshot on_snapshot);
   ~Fleet();
 
-  // Loads and begins to watch; `loaded` runs on the loop after the first snapshot was delivered, or with the error that stopped it.
+  // Loads and begins to watch; `loaded` runs on the loop after the first snapshot was delivered, or
+  // with the error that stopped it.
   void Start(std::function<void(absl::Status)> loaded);
 
   FleetSnapshotPtr snapshot() const { return snapshot_; }

@@ -43,9 +43,9 @@ void LiveTable::NoteUnknown(const UnknownCluster& unknown) {
   entry = unknown;
   entry.generation = generation;
   if (unknown_.size() <= kUnknownMax) return;
-  auto oldest = std::min_element(unknown_.begin(), unknown_.end(), [](const auto& a, const auto& b) {
-    return a.second.last_seen < b.second.last_seen;
-  });
+  auto oldest = std::min_element(
+      unknown_.begin(), unknown_.end(),
+      [](const auto& a, const auto& b) { return a.second.last_seen < b.second.last_seen; });
   unknown_.erase(oldest);
 }
 

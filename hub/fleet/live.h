@@ -1,4 +1,5 @@
-// What agents say of their clusters right now: soft state, kept in memory, sent again by every agent that connects.
+// What agents say of their clusters right now: soft state, kept in memory, sent again by every
+// agent that connects.
 #ifndef NAVE_HUB_FLEET_LIVE_H_
 #define NAVE_HUB_FLEET_LIVE_H_
 
@@ -61,8 +62,8 @@ struct UnknownCluster {
   absl::Time last_seen;
 };
 
-// All clusters' live state. Thread-safe: written by the loop, read by API calls; its one mutex is never held while anything else is
-// called.
+// All clusters' live state. Thread-safe: written by the loop, read by API calls; its one mutex is
+// never held while anything else is called.
 class LiveTable {
  public:
   using Map = CowMap<Uuid, ClusterLive>;
@@ -79,8 +80,11 @@ class LiveTable {
   void ForgetUnknown(const Uuid& cluster);
   std::vector<UnknownCluster> Unknown() const;
 
-  // Called after each Set and Erase on the caller's thread, outside the mutex. Set once, before use.
-  void set_on_change(std::function<void(const Uuid&)> on_change) { on_change_ = std::move(on_change); }
+  // Called after each Set and Erase on the caller's thread, outside the mutex. Set once, before
+  // use.
+  void set_on_change(std::function<void(const Uuid&)> on_change) {
+    on_change_ = std::move(on_change);
+  }
 
  private:
   mutable std::mutex mutex_;

@@ -15,7 +15,8 @@ At FleetSnapshot::at() const {
 }
 
 bool FleetSnapshot::Adopted(const Uuid& cluster) const {
-  if (terms->empty() || adopt.term != terms->back().number || adopt.nonce != terms->back().nonce) return false;
+  if (terms->empty() || adopt.term != terms->back().number || adopt.nonce != terms->back().nonce)
+    return false;
   return adopt.all ||
          std::find(adopt.clusters.begin(), adopt.clusters.end(), cluster) != adopt.clusters.end();
 }
@@ -68,7 +69,8 @@ void SnapshotBuilder::TrackKubeSystemUid(const Uuid& cluster, const std::string&
       same.insert(cluster);
     }
     if (same.size() > 1) {
-      for (const Uuid& one : same) names_.twins[one] = one == *same.begin() ? *same.rbegin() : *same.begin();
+      for (const Uuid& one : same)
+        names_.twins[one] = one == *same.begin() ? *same.rbegin() : *same.begin();
     }
     if (same.empty()) by_kube_system_uid_.erase(kube_system_uid);
   }
@@ -84,7 +86,8 @@ void SnapshotBuilder::SwitchDecision(const Uuid& bundle, FleetChanges* changes) 
     for (uint32_t n = 0; n < decision->head.pages; ++n) {
       auto page = pages.find({decision->head.number, n});
       if (page == pages.end()) continue;
-      for (const DecisionEntry& entry : page->second.entries) decision->entries[entry.cluster] = entry;
+      for (const DecisionEntry& entry : page->second.entries)
+        decision->entries[entry.cluster] = entry;
     }
     // What older heads named is no longer read; the deletions of those pages will find nothing.
     pages.erase(pages.begin(), pages.lower_bound({decision->head.number, 0}));
@@ -94,7 +97,8 @@ void SnapshotBuilder::SwitchDecision(const Uuid& bundle, FleetChanges* changes) 
     for (const auto& [cluster, entry] : previous->entries) {
       auto now = decision->entries.find(cluster);
       if (now == decision->entries.end()) SetAssigned(cluster, bundle, false);
-      if (now == decision->entries.end() || !(now->second == entry)) changes->clusters.insert(cluster);
+      if (now == decision->entries.end() || !(now->second == entry))
+        changes->clusters.insert(cluster);
     }
   }
   for (const auto& [cluster, entry] : decision->entries) {
@@ -145,7 +149,8 @@ struct SnapshotBuilder::Applier {
 
   void operator()(const Cluster& cluster) const {
     auto present = building().clusters.Find(cluster.meta.uid);
-    builder->TrackKubeSystemUid(cluster.meta.uid, present == nullptr ? "" : present->value.status.kube_system_uid,
+    builder->TrackKubeSystemUid(cluster.meta.uid,
+                                present == nullptr ? "" : present->value.status.kube_system_uid,
                                 cluster.status.kube_system_uid);
     building().clusters.Set(cluster.meta.uid, Pointer(cluster));
     if (present == nullptr || present->value.id != cluster.id) {
@@ -295,13 +300,20 @@ FleetChanges SnapshotBuilder::Everything() const {
   FleetChanges changes;
   changes.tenancy = true;
   changes.adopt = true;
-  building_.clusters.ForEach([&](const Uuid& uid, const Versioned<Cluster>&) { changes.clusters.insert(uid); });
-  building_.sessions.ForEach([&](const Uuid& uid, const Versioned<SessionRecord>&) { changes.clusters.insert(uid); });
-  building_.tombstones.ForEach([&](const Uuid& uid, const TombstonesOfCluster&) { changes.clusters.insert(uid); });
-  building_.retired.ForEach([&](const Uuid& uid, const Versioned<RetiredRecord>&) { changes.clusters.insert(uid); });
-  building_.assigned.ForEach([&](const Uuid& uid, const std::set<Uuid>&) { changes.clusters.insert(uid); });
-  building_.bundles.ForEach([&](const Uuid& uid, const Versioned<Bundle>&) { changes.bundles.insert(uid); });
-  building_.decisions.ForEach([&](const Uuid& uid, const Decision&) { changes.bundles.insert(uid); });
+  building_.clusters.ForEach(
+      [&](const Uuid& uid, const Versioned<Cluster>&) { changes.clusters.insert(uid); });
+  building_.sessions.ForEach(
+      [&](const Uuid& uid, const Versioned<SessionRecord>&) { changes.clusters.insert(uid); });
+  building_.tombstones.ForEach(
+      [&](const Uuid& uid, const TombstonesOfCluster&) { changes.clusters.insert(uid); });
+  building_.retired.ForEach(
+      [&](const Uuid& uid, const Versioned<RetiredRecord>&) { changes.clusters.insert(uid); });
+  building_.assigned.ForEach(
+      [&](const Uuid& uid, const std::set<Uuid>&) { changes.clusters.insert(uid); });
+  building_.bundles.ForEach(
+      [&](const Uuid& uid, const Versioned<Bundle>&) { changes.bundles.insert(uid); });
+  building_.decisions.ForEach(
+      [&](const Uuid& uid, const Decision&) { changes.bundles.insert(uid); });
   return changes;
 }
 

@@ -40,8 +40,8 @@ using RevisionsOfBundle = std::map<uint64_t, BundleRevision>;            // By n
 
 // Shared by the snapshots between two changes of it.
 struct FleetNames {
-  std::map<std::string, Uuid> clusters;                          // Id -> uid.
-  std::map<std::pair<std::string, std::string>, Uuid> bundles;   // Project and id -> uid.
+  std::map<std::string, Uuid> clusters;                         // Id -> uid.
+  std::map<std::pair<std::string, std::string>, Uuid> bundles;  // Project and id -> uid.
   // Clusters that are one Kubernetes cluster under two names: uid -> another uid.
   std::map<Uuid, Uuid> twins;
 };
@@ -51,7 +51,8 @@ struct FleetSnapshot {
   // Mod revision of the head key: the newest transaction contained.
   uint64_t revision = 0;
   // Terms by number; the last one is the present one.
-  std::shared_ptr<const std::vector<TermRecord>> terms = std::make_shared<std::vector<TermRecord>>();
+  std::shared_ptr<const std::vector<TermRecord>> terms =
+      std::make_shared<std::vector<TermRecord>>();
   AdoptRecord adopt;
   std::string hub_id;
 
@@ -76,7 +77,8 @@ struct FleetSnapshot {
   bool Adopted(const Uuid& cluster) const;
   // nullptr when there is none.
   std::shared_ptr<const Versioned<Cluster>> ClusterById(const std::string& id) const;
-  std::shared_ptr<const Versioned<Bundle>> BundleById(const std::string& project, const std::string& id) const;
+  std::shared_ptr<const Versioned<Bundle>> BundleById(const std::string& project,
+                                                      const std::string& id) const;
 };
 using FleetSnapshotPtr = std::shared_ptr<const FleetSnapshot>;
 
@@ -89,25 +91,48 @@ struct Page {
   uint32_t page = 0;
   DecisionPage content;
 };
-struct NoCluster { std::string id; };
-struct NoBundle { std::string project; std::string id; };
-struct NoRevision { Uuid bundle; uint64_t number = 0; };
-struct NoDecision { Uuid bundle; };
-struct NoTombstone { Uuid cluster; Uuid bundle; };
-struct NoSession { Uuid cluster; };
-struct NoRetired { Uuid cluster; };
-struct NoProject { std::string id; };
-struct NoClusterSet { std::string id; };
-struct NoRoleBinding { std::string id; };
+struct NoCluster {
+  std::string id;
+};
+struct NoBundle {
+  std::string project;
+  std::string id;
+};
+struct NoRevision {
+  Uuid bundle;
+  uint64_t number = 0;
+};
+struct NoDecision {
+  Uuid bundle;
+};
+struct NoTombstone {
+  Uuid cluster;
+  Uuid bundle;
+};
+struct NoSession {
+  Uuid cluster;
+};
+struct NoRetired {
+  Uuid cluster;
+};
+struct NoProject {
+  std::string id;
+};
+struct NoClusterSet {
+  std::string id;
+};
+struct NoRoleBinding {
+  std::string id;
+};
 }  // namespace change
 
 struct RecordChange {
   uint64_t mod_revision = 0;
-  std::variant<std::monostate, change::Head, TermRecord, AdoptRecord, Cluster, Bundle, BundleRevision,
-               DecisionHead, change::Page, TombstoneRecord, SessionRecord, RetiredRecord, Project, ClusterSet,
-               RoleBinding, change::NoCluster, change::NoBundle, change::NoRevision, change::NoDecision,
-               change::NoTombstone, change::NoSession, change::NoRetired, change::NoProject,
-               change::NoClusterSet, change::NoRoleBinding>
+  std::variant<std::monostate, change::Head, TermRecord, AdoptRecord, Cluster, Bundle,
+               BundleRevision, DecisionHead, change::Page, TombstoneRecord, SessionRecord,
+               RetiredRecord, Project, ClusterSet, RoleBinding, change::NoCluster, change::NoBundle,
+               change::NoRevision, change::NoDecision, change::NoTombstone, change::NoSession,
+               change::NoRetired, change::NoProject, change::NoClusterSet, change::NoRoleBinding>
       body;
 };
 
@@ -125,7 +150,8 @@ class SnapshotBuilder {
  public:
   explicit SnapshotBuilder(std::string hub_id) { building_.hub_id = std::move(hub_id); }
 
-  // Pages of a decision are kept aside until its head names them, so that no reader sees half of a switch.
+  // Pages of a decision are kept aside until its head names them, so that no reader sees half of a
+  // switch.
   void Apply(const RecordChange& change, FleetChanges* changes);
   // The state after all applied changes.
   FleetSnapshotPtr Publish();
@@ -138,7 +164,8 @@ class SnapshotBuilder {
   void SwitchDecision(const Uuid& bundle, FleetChanges* changes);
   void SetAssigned(const Uuid& cluster, const Uuid& bundle, bool assigned);
 
-  // Moves `cluster` from the clusters with kube-system uid `before` to those with `after` (empty: none).
+  // Moves `cluster` from the clusters with kube-system uid `before` to those with `after` (empty:
+  // none).
   void TrackKubeSystemUid(const Uuid& cluster, const std::string& before, const std::string& after);
 
   FleetSnapshot building_;

@@ -14,7 +14,8 @@ HttpAnswer AnswerProbe(const HttpRequest& request, const std::vector<ReadyCheck>
   }
   if (request.path != "/readyz") {
     answer.status = 404;
-    answer.body = absl::StrCat("no such path: ", request.path, "; there are /livez, /readyz and /metrics\n");
+    answer.body =
+        absl::StrCat("no such path: ", request.path, "; there are /livez, /readyz and /metrics\n");
     return answer;
   }
   std::string lines;
@@ -22,8 +23,8 @@ HttpAnswer AnswerProbe(const HttpRequest& request, const std::vector<ReadyCheck>
   for (const ReadyCheck& check : checks) {
     bool good = check.trouble.empty();
     ready = ready && good;
-    absl::StrAppend(&lines, good ? "[+]" : "[-]", check.name, good ? " ok" : absl::StrCat(" failed: ", check.trouble),
-                    "\n");
+    absl::StrAppend(&lines, good ? "[+]" : "[-]", check.name,
+                    good ? " ok" : absl::StrCat(" failed: ", check.trouble), "\n");
   }
   answer.status = ready ? 200 : 503;
   bool verbose = request.query == "verbose" || request.query.rfind("verbose", 0) == 0;
@@ -31,7 +32,8 @@ HttpAnswer AnswerProbe(const HttpRequest& request, const std::vector<ReadyCheck>
   return answer;
 }
 
-HttpHandler MakeProbeHandler(std::function<std::vector<ReadyCheck>()> checks, const MetricRegistry* metrics) {
+HttpHandler MakeProbeHandler(std::function<std::vector<ReadyCheck>()> checks,
+                             const MetricRegistry* metrics) {
   return [checks = std::move(checks), metrics](const HttpRequest& request) {
     if (request.path == "/metrics") {
       HttpAnswer answer;

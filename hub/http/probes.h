@@ -18,12 +18,13 @@ struct ReadyCheck {
   std::string trouble;
 };
 
-// `livez` is 200 as long as the process answers; `readyz` is 503 with the failing checks named, and lists all of them with
-// ?verbose or when one fails. Anything else: 404.
+// `livez` is 200 as long as the process answers; `readyz` is 503 with the failing checks named, and
+// lists all of them with ?verbose or when one fails. Anything else: 404.
 HttpAnswer AnswerProbe(const HttpRequest& request, const std::vector<ReadyCheck>& checks);
 
 // For HttpServer. `checks` runs on the server's thread and must return soon.
-HttpHandler MakeProbeHandler(std::function<std::vector<ReadyCheck>()> checks, const MetricRegistry* metrics);
+HttpHandler MakeProbeHandler(std::function<std::vector<ReadyCheck>()> checks,
+                             const MetricRegistry* metrics);
 
 }  // namespace nave
 

@@ -38,9 +38,9 @@ absl::Status VisitAll(RecordStore& records, absl::string_view prefix, Revision a
 
 absl::StatusOr<NamedLists> ReadNamedLists(RecordStore& records, Revision at) {
   NamedLists named;
-  RETURN_IF_ERROR(VisitAll<Bundle>(records, KindPrefix(KeyKind::kBundle), at, [&](const Bundle& bundle) {
-    named.manifest_lists.insert(bundle.spec.manifest_list);
-  }));
+  RETURN_IF_ERROR(VisitAll<Bundle>(
+      records, KindPrefix(KeyKind::kBundle), at,
+      [&](const Bundle& bundle) { named.manifest_lists.insert(bundle.spec.manifest_list); }));
   RETURN_IF_ERROR(VisitAll<BundleRevision>(records, KindPrefix(KeyKind::kRevision), at,
                                            [&](const BundleRevision& revision) {
                                              named.manifest_lists.insert(revision.manifest_list);
@@ -73,11 +73,12 @@ absl::StatusOr<std::set<Digest>> ReadNamed(RecordStore& records, BlobStore& blob
 // The keys of every blob that is there, remains of unfinished ones too.
 absl::StatusOr<std::map<Digest, std::vector<std::string>>> ReadStored(RecordStore& records) {
   std::map<Digest, std::vector<std::string>> stored;
-  RETURN_IF_ERROR(ForEachRecord(*records.store(), KindPrefix(KeyKind::kBlob), 0, [&](const KeyValue& kv) {
-    std::optional<StoreKey> key = ParseStoreKey(kv.key);
-    if (key.has_value()) stored[key->digest].push_back(kv.key);
-    return absl::OkStatus();
-  }));
+  RETURN_IF_ERROR(
+      ForEachRecord(*records.store(), KindPrefix(KeyKind::kBlob), 0, [&](const KeyValue& kv) {
+        std::optional<StoreKey> key = ParseStoreKey(kv.key);
+        if (key.has_value()) stored[key->digest].push_back(kv.key);
+        return absl::OkStatus();
+      }));
   return stored;
 }
 

@@ -24,15 +24,17 @@ struct BlobCollection {
 // For one thread.
 class BlobCollector {
  public:
-  // Longer than a person takes from one command to the next, so that an undone change finds its content.
+  // Longer than a person takes from one command to the next, so that an undone change finds its
+  // content.
   static constexpr absl::Duration kGrace = absl::Hours(1);
 
   // Both outlive it.
   BlobCollector(RecordStore* records, BlobStore* blobs, absl::Duration grace = kGrace)
       : records_(records), blobs_(blobs), grace_(grace) {}
 
-  // One look at everything: reads all blobs of the store, so once an hour is enough. Removes nothing when a record or a
-  // list that names blobs cannot be read. Ends early, without an error, when a transaction names blobs meanwhile.
+  // One look at everything: reads all blobs of the store, so once an hour is enough. Removes
+  // nothing when a record or a list that names blobs cannot be read. Ends early, without an error,
+  // when a transaction names blobs meanwhile.
   absl::StatusOr<BlobCollection> Collect(absl::Time now);
 
  private:

@@ -5,7 +5,8 @@
 namespace nave {
 
 BlobPlan PlanBlobs(const std::set<Digest>& stored, const std::set<Digest>& named,
-                   const std::map<Digest, absl::Time>& unnamed_since, absl::Time now, absl::Duration grace) {
+                   const std::map<Digest, absl::Time>& unnamed_since, absl::Time now,
+                   absl::Duration grace) {
   BlobPlan plan;
   for (const Digest& digest : stored) {
     if (named.count(digest) > 0) continue;

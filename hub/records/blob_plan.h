@@ -18,10 +18,11 @@ struct BlobPlan {
   bool operator==(const BlobPlan&) const = default;
 };
 
-// A blob goes when nothing has named it for `grace`, at every look in between. `unnamed_since` is the plan before this
-// one's.
+// A blob goes when nothing has named it for `grace`, at every look in between. `unnamed_since` is
+// the plan before this one's.
 BlobPlan PlanBlobs(const std::set<Digest>& stored, const std::set<Digest>& named,
-                   const std::map<Digest, absl::Time>& unnamed_since, absl::Time now, absl::Duration grace);
+                   const std::map<Digest, absl::Time>& unnamed_since, absl::Time now,
+                   absl::Duration grace);
 
 }  // namespace nave
 

@@ -12,7 +12,8 @@
 namespace nave {
 namespace {
 
-// The first chunk begins with the number of chunks. It is written last, so a blob that has it is whole.
+// The first chunk begins with the number of chunks. It is written last, so a blob that has it is
+// whole.
 constexpr size_t kCountBytes = 4;
 constexpr int kPutTries = 10;
 // For keys, the guard's compare and the head.
@@ -21,7 +22,8 @@ constexpr size_t kTxnWritesUsed = kTxnWritesMax - 1;
 
 std::string FormatCount(uint32_t count) {
   std::string out(kCountBytes, '\0');
-  for (size_t i = 0; i < kCountBytes; ++i) out[i] = static_cast<char>(count >> (8 * (kCountBytes - 1 - i)));
+  for (size_t i = 0; i < kCountBytes; ++i)
+    out[i] = static_cast<char>(count >> (8 * (kCountBytes - 1 - i)));
   return out;
 }
 
@@ -54,8 +56,9 @@ struct BlobStore::Pending {
     std::vector<Write> chunks;
     for (uint32_t i = count; i-- > 0;) {
       std::string key = BlobKey(digest, i);
-      std::string payload = i == 0 ? FormatCount(count) + compressed.substr(0, first)
-                                   : compressed.substr(first + (i - 1) * kBlobChunkBytes, kBlobChunkBytes);
+      std::string payload =
+          i == 0 ? FormatCount(count) + compressed.substr(0, first)
+                 : compressed.substr(first + (i - 1) * kBlobChunkBytes, kBlobChunkBytes);
       std::string sealed = Seal(keys, key, payload);
       chunks.push_back({std::move(key), std::move(sealed), 0});
     }
@@ -84,18 +87,21 @@ absl::StatusOr<BlobGuard> BlobStore::Put(const std::vector<absl::string_view>& c
   std::vector<Pending> blobs;
   for (absl::string_view content : contents) {
     if (content.size() > kBlobBytesMax) {
-      return MakeError(Reason::kLimitExceeded,
-                       absl::StrCat("content: want at most ", kBlobBytesMax, " bytes, got ", content.size()),
-                       {{"limit", absl::StrCat(kBlobBytesMax)}, {"actual", absl::StrCat(content.size())}});
+      return MakeError(
+          Reason::kLimitExceeded,
+          absl::StrCat("content: want at most ", kBlobBytesMax, " bytes, got ", content.size()),
+          {{"limit", absl::StrCat(kBlobBytesMax)}, {"actual", absl::StrCat(content.size())}});
     }
     blobs.push_back({Sha256(content), content});
   }
-  std::sort(blobs.begin(), blobs.end(), [](const Pending& a, const Pending& b) { return a.digest < b.digest; });
+  std::sort(blobs.begin(), blobs.end(),
+            [](const Pending& a, const Pending& b) { return a.digest < b.digest; });
   blobs.erase(std::unique(blobs.begin(), blobs.end(),
                           [](const Pending& a, const Pending& b) { return a.digest == b.digest; }),
               blobs.end());
   for (int i = 0; i < kPutTries; ++i) {
-    // Read before anything is looked for: what is found then is still there when the guard's compare holds.
+    // Read before anything is looked for: what is found then is still there when the guard's
+    // compare holds.
     ASSIGN_OR_RETURN(Revision collected, Collected());
     ASSIGN_OR_RETURN(bool put, TryPut(blobs, collected));
     if (put) return BlobGuard(collected);
@@ -142,20 +148,22 @@ absl::StatusOr<bool> BlobStore::TryPut(const std::vector<Pending>& blobs, Revisi
 absl::StatusOr<std::string> BlobStore::ReadCompressed(const Digest& digest) const {
   std::string compressed;
   uint32_t count = 0, read = 0;
-  RETURN_IF_ERROR(ForEachRecord(*records_->store(), BlobPrefix(digest), 0, [&](const KeyValue& kv) -> absl::Status {
-    // Chunks beyond the count are remains of an attempt that compressed less well.
-    if (read > 0 && read == count) return absl::OkStatus();
-    if (kv.key != BlobKey(digest, read)) return read == 0 ? Missing(digest) : Corrupt(digest, "a chunk is missing");
-    ASSIGN_OR_RETURN(std::string payload, Unseal(keys_, kv.key, kv.value));
-    absl::string_view data = payload;
-    if (read++ == 0) {
-      if (data.size() < kCountBytes) return Corrupt(digest, "the first chunk is cut");
-      count = ParseCount(data);
-      data.remove_prefix(kCountBytes);
-    }
-    absl::StrAppend(&compressed, data);
-    return absl::OkStatus();
-  }));
+  RETURN_IF_ERROR(ForEachRecord(
+      *records_->store(), BlobPrefix(digest), 0, [&](const KeyValue& kv) -> absl::Status {
+        // Chunks beyond the count are remains of an attempt that compressed less well.
+        if (read > 0 && read == count) return absl::OkStatus();
+        if (kv.key != BlobKey(digest, read))
+          return read == 0 ? Missing(digest) : Corrupt(digest, "a chunk is missing");
+        ASSIGN_OR_RETURN(std::string payload, Unseal(keys_, kv.key, kv.value));
+        absl::string_view data = payload;
+        if (read++ == 0) {
+          if (data.size() < kCountBytes) return Corrupt(digest, "the first chunk is cut");
+          count = ParseCount(data);
+          data.remove_prefix(kCountBytes);
+        }
+        absl::StrAppend(&compressed, data);
+        return absl::OkStatus();
+      }));
   if (read == 0) return Missing(digest);
   if (read != count) return Corrupt(digest, absl::StrCat("want ", count, " chunks, got ", read));
   return compressed;
@@ -168,7 +176,8 @@ absl::StatusOr<std::string> BlobStore::Get(const Digest& digest) {
   if (cached == nullptr) {
     ASSIGN_OR_RETURN(read, ReadCompressed(digest));
   }
-  absl::StatusOr<std::string> content = ZstdDecompress(cached != nullptr ? cached->compressed : read, kBlobBytesMax);
+  absl::StatusOr<std::string> content =
+      ZstdDecompress(cached != nullptr ? cached->compressed : read, kBlobBytesMax);
   if (!content.ok()) return Corrupt(digest, content.status().message());
   if (Sha256(*content) != digest) return Corrupt(digest, "the content has another digest");
   return content;

@@ -1,7 +1,7 @@
 // Content of bundles in the store: compressed, encrypted, in chunks, under its own digest.
 //
-// Blobs are written before the transaction that names them, which carries a BlobGuard; the collector
-// (blob_collector.h) and that transaction cannot both succeed for one blob.
+// Blobs are written before the transaction that names them, which carries a BlobGuard; the
+// collector (blob_collector.h) and that transaction cannot both succeed for one blob.
 #ifndef NAVE_HUB_RECORDS_BLOBS_H_
 #define NAVE_HUB_RECORDS_BLOBS_H_
 
@@ -30,13 +30,14 @@ inline constexpr size_t kBlobBytesMax = 32 << 20;
 // Payload of one chunk: two of them with their keys fit a transaction.
 inline constexpr size_t kBlobChunkBytes = 500 << 10;
 
-// What protects blobs until a transaction names them. Every transaction with a digest that no record named before
-// carries one; else the collector may take the blob at the same time.
+// What protects blobs until a transaction names them. Every transaction with a digest that no
+// record named before carries one; else the collector may take the blob at the same time.
 class BlobGuard {
  public:
   // 0: nothing was ever collected.
   explicit BlobGuard(Revision collected) : collected_(collected) {}
-  // `Txn` is RecordTxn, or has its Compare and Put. When the compares do not hold, put the blobs again.
+  // `Txn` is RecordTxn, or has its Compare and Put. When the compares do not hold, put the blobs
+  // again.
   template <typename Txn>
   void AddTo(Txn* txn) const {
     txn->Compare(std::string(kGcKey), collected_);
@@ -54,8 +55,9 @@ class BlobStore {
   // `cache_bytes`: of compressed content that was read last.
   BlobStore(RecordStore* records, EncryptionKeys keys, size_t cache_bytes = size_t{64} << 20);
 
-  // Makes `contents` durable, in as many transactions as it takes; what is there already is not written again.
-  // LIMIT_EXCEEDED, and the store's errors; what was written by then is collected later.
+  // Makes `contents` durable, in as many transactions as it takes; what is there already is not
+  // written again. LIMIT_EXCEEDED, and the store's errors; what was written by then is collected
+  // later.
   absl::StatusOr<BlobGuard> Put(const std::vector<absl::string_view>& contents);
   // The same for blobs that should be there. NOT_FOUND names the first one that is not.
   absl::StatusOr<BlobGuard> Guard(const std::vector<Digest>& digests);

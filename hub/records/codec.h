@@ -1,6 +1,7 @@
-// Records to stored bytes and back. Stored values are envelopes around messages of proto/nave/store/v1/records.proto.
-// Encoding is deterministic. What a record derives when it is read (health, counts, phases, connection) is not
-// stored, and is as in a new record after decoding. Thread-safe.
+// Records to stored bytes and back. Stored values are envelopes around messages of
+// proto/nave/store/v1/records.proto. Encoding is deterministic. What a record derives when it is
+// read (health, counts, phases, connection) is not stored, and is as in a new record after
+// decoding. Thread-safe.
 #ifndef NAVE_HUB_RECORDS_CODEC_H_
 #define NAVE_HUB_RECORDS_CODEC_H_
 
@@ -23,8 +24,9 @@ std::string EncodeRecord(const Cluster& record);
 std::string EncodeRecord(const ClusterSet& record);
 std::string EncodeRecord(const RoleBinding& record);
 std::string EncodeRecord(const JoinToken& record);
-// Manifests are not stored with bundle and revision but as a blob, whose content is EncodeManifestList; here stands its
-// digest: that of `manifests` when there are any, else `manifest_list` as it is.
+// Manifests are not stored with bundle and revision but as a blob, whose content is
+// EncodeManifestList; here stands its digest: that of `manifests` when there are any, else
+// `manifest_list` as it is.
 std::string EncodeRecord(const Bundle& record);
 std::string EncodeRecord(const BundleRevision& record);
 std::string EncodeRecord(const Event& record);
@@ -41,7 +43,8 @@ std::string EncodeRecord(const RetiredRecord& record);
 std::string EncodeRecord(const AuditRecord& record);
 std::string EncodeRecord(const RequestRecord& record);
 
-// STORE_TOO_NEW for a newer envelope, STORE_CORRUPT for what EncodeRecord did not write; `record` is then undefined.
+// STORE_TOO_NEW for a newer envelope, STORE_CORRUPT for what EncodeRecord did not write; `record`
+// is then undefined.
 absl::Status DecodeRecord(absl::string_view value, Project* record);
 absl::Status DecodeRecord(absl::string_view value, Cluster* record);
 absl::Status DecodeRecord(absl::string_view value, ClusterSet* record);
@@ -77,7 +80,8 @@ absl::StatusOr<std::string> DecodeText(absl::string_view value);
 std::string EncodeNumber(uint64_t number);
 absl::StatusOr<uint64_t> DecodeNumber(absl::string_view value);
 
-// Content of the blob that lists a bundle's files, without their content. Not an envelope. CONTENT_INVALID.
+// Content of the blob that lists a bundle's files, without their content. Not an envelope.
+// CONTENT_INVALID.
 std::string EncodeManifestList(const std::vector<Manifest>& manifests);
 absl::StatusOr<std::vector<Manifest>> DecodeManifestList(absl::string_view content);
 

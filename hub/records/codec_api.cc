@@ -82,7 +82,8 @@ std::string ListDigest(const std::vector<Manifest>& manifests, const Digest& man
 void FromMessage(const pb::BundleRecord& message, BundleStatus* status, Reader* reader) {
   status->observed_generation = message.observed_generation();
   status->revision = message.revision();
-  for (const auto& part : message.conditions()) status->conditions.push_back(FromMessage(part, reader));
+  for (const auto& part : message.conditions())
+    status->conditions.push_back(FromMessage(part, reader));
   status->held_hash = reader->ReadDigest(message.held_hash(), "held_hash");
   status->held_clusters = FromStrings(message.held_clusters());
   status->confirmed_hash = reader->ReadDigest(message.confirmed_hash(), "confirmed_hash");
@@ -100,7 +101,8 @@ void FromMessage(const pb::ClusterRecord& message, ClusterStatus* status, Reader
   status->certificate_not_after = NAVE_GET_TIME(message, certificate_not_after);
   status->kube_system_uid = message.kube_system_uid();
   status->locked = message.locked();
-  for (const auto& part : message.conditions()) status->conditions.push_back(FromMessage(part, reader));
+  for (const auto& part : message.conditions())
+    status->conditions.push_back(FromMessage(part, reader));
 }
 
 }  // namespace
@@ -155,7 +157,8 @@ absl::Status DecodeRecord(absl::string_view value, Cluster* record) {
   record->id = message.id();
   record->meta = FromMessage(message.meta(), &reader);
   record->spec.cluster_set = message.cluster_set();
-  for (const auto& part : message.taints()) record->spec.taints.push_back(FromMessage(part, &reader));
+  for (const auto& part : message.taints())
+    record->spec.taints.push_back(FromMessage(part, &reader));
   record->spec.cordoned = message.cordoned();
   FromMessage(message, &record->status, &reader);
   return reader.status();
@@ -369,7 +372,8 @@ absl::StatusOr<std::vector<Manifest>> DecodeManifestList(absl::string_view conte
   Reader reader;
   std::vector<Manifest> manifests;
   bool parsed = message.ParseFromArray(content.data(), static_cast<int>(content.size()));
-  if (parsed) for (const auto& part : message.manifests()) manifests.push_back(FromMessage(part, &reader));
+  if (parsed)
+    for (const auto& part : message.manifests()) manifests.push_back(FromMessage(part, &reader));
   if (!parsed || !reader.status().ok()) {
     return MakeError(Reason::kContentInvalid, "list of manifests: cannot be read");
   }

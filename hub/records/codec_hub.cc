@@ -73,8 +73,8 @@ StatusSummary::Assignment FromMessage(const pb::AssignmentSummary& message, Read
   assignment.digest = reader->ReadDigest(message.digest(), "digest");
   assignment.phase = FromStored(kPhases, message.phase(), "phase", reader);
   assignment.health = FromStored(kHealths, message.health(), "health", reader);
-  assignment.counts = {message.objects_total(), message.objects_applied(), message.objects_healthy(),
-                       message.objects_not_ok()};
+  assignment.counts = {message.objects_total(), message.objects_applied(),
+                       message.objects_healthy(), message.objects_not_ok()};
   assignment.reason = message.reason();
   assignment.since = NAVE_GET_TIME(message, since);
   return assignment;
@@ -275,7 +275,8 @@ absl::Status DecodeRecord(absl::string_view value, StatusSummary* record) {
   record->agent_version = message.agent_version();
   record->last_seen = NAVE_GET_TIME(message, last_seen);
   record->facts = FromMessage(message.facts(), &reader);
-  for (const auto& part : message.assignments()) record->assignments.push_back(FromMessage(part, &reader));
+  for (const auto& part : message.assignments())
+    record->assignments.push_back(FromMessage(part, &reader));
   return reader.status();
 }
 

@@ -111,7 +111,8 @@ Facts FromMessage(const pb::Facts& message, Reader* reader) {
   facts.node_versions.insert(message.node_versions().begin(), message.node_versions().end());
   facts.cpu_millis = message.cpu_millis();
   facts.memory_bytes = message.memory_bytes();
-  for (const auto& part : message.conditions()) facts.conditions.push_back(FromMessage(part, reader));
+  for (const auto& part : message.conditions())
+    facts.conditions.push_back(FromMessage(part, reader));
   return facts;
 }
 

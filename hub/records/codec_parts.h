@@ -21,7 +21,9 @@ namespace nave::codec {
 
 namespace pb = ::nave::store::v1;
 
-inline std::string ToBytes(const Uuid& uuid) { return uuid.IsNone() ? std::string() : std::string(uuid.View()); }
+inline std::string ToBytes(const Uuid& uuid) {
+  return uuid.IsNone() ? std::string() : std::string(uuid.View());
+}
 inline std::string ToBytes(const Digest& digest) {
   return digest.IsNone() ? std::string() : std::string(digest.View());
 }
@@ -50,7 +52,8 @@ class Reader {
   absl::Status status_;
 };
 
-// An enum of the model and its stored counterpart, pair by pair, so that neither side's numbers matter to the other.
+// An enum of the model and its stored counterpart, pair by pair, so that neither side's numbers
+// matter to the other.
 template <typename Model, typename Stored>
 struct EnumPair {
   Model model;
@@ -87,14 +90,17 @@ void ToStrings(const Strings& values, google::protobuf::RepeatedPtrField<std::st
   for (const auto& value : values) *strings->Add() = value;
 }
 
-inline std::vector<std::string> FromStrings(const google::protobuf::RepeatedPtrField<std::string>& strings) {
+inline std::vector<std::string> FromStrings(
+    const google::protobuf::RepeatedPtrField<std::string>& strings) {
   return {strings.begin(), strings.end()};
 }
 
 // Maps of messages iterate in no fixed order; serialised so that equal values have equal bytes.
 std::string Serialize(const google::protobuf::MessageLite& message);
 
-inline std::string Wrap(const google::protobuf::MessageLite& message) { return WrapPlain(Serialize(message)); }
+inline std::string Wrap(const google::protobuf::MessageLite& message) {
+  return WrapPlain(Serialize(message));
+}
 
 // Parses the envelope's payload into `message`.
 absl::Status Unwrap(absl::string_view value, google::protobuf::MessageLite* message);

@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kKeyBytes = 32;
 
 absl::Status BadLine(int line, absl::string_view what) {
-  return MakeError(Reason::kConfigInvalid, absl::StrCat("encryption keys: line ", line, ": ", what));
+  return MakeError(Reason::kConfigInvalid,
+                   absl::StrCat("encryption keys: line ", line, ": ", what));
 }
 
 bool IsKeyHex(absl::string_view text) {
@@ -47,16 +48,19 @@ absl::StatusOr<EncryptionKeys> EncryptionKeys::Parse(absl::string_view text) {
     }
     if (keys.writing_id_ == 0) keys.writing_id_ = id;
   }
-  if (keys.keys_.empty()) return MakeError(Reason::kConfigInvalid, "encryption keys: the file has no key");
+  if (keys.keys_.empty())
+    return MakeError(Reason::kConfigInvalid, "encryption keys: the file has no key");
   return keys;
 }
 
 std::string EncryptionKeys::NewFileText() {
   uint32_t id = 0;
   while (id == 0) std::memcpy(&id, RandomBytes(sizeof(id)).data(), sizeof(id));
-  return absl::StrCat("# Keys of what the hub encrypts at rest. The first one writes, all of them read. Without this\n",
-                      "# file the store's content is lost: keep a copy apart from the store's backup.\n", id, " ",
-                      absl::BytesToHexString(RandomBytes(kKeyBytes)), "\n");
+  return absl::StrCat(
+      "# Keys of what the hub encrypts at rest. The first one writes, all of them read. Without "
+      "this\n",
+      "# file the store's content is lost: keep a copy apart from the store's backup.\n", id, " ",
+      absl::BytesToHexString(RandomBytes(kKeyBytes)), "\n");
 }
 
 const std::string* EncryptionKeys::Find(uint32_t id) const {

@@ -45,7 +45,8 @@ absl::StatusOr<Header> ParseHeader(absl::string_view value) {
   }
   Header header;
   header.codec = static_cast<uint8_t>(value[1]);
-  for (int i = 0; i < 4; ++i) header.key_id = header.key_id << 8 | static_cast<uint8_t>(value[2 + i]);
+  for (int i = 0; i < 4; ++i)
+    header.key_id = header.key_id << 8 | static_cast<uint8_t>(value[2 + i]);
   if (format == 0 || header.codec > kZstd) {
     return MakeError(Reason::kStoreCorrupt,
                      absl::StrCat("value: format ", format, " with codec ", header.codec));
@@ -66,18 +67,19 @@ const unsigned char* Bytes(absl::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// Encrypts or decrypts `in` to `out` of the same size. `tag` is written or checked; `nonce` and `tag` are of their
-// sizes.
+// Encrypts or decrypts `in` to `out` of the same size. `tag` is written or checked; `nonce` and
+// `tag` are of their sizes.
 bool RunGcm(bool encrypt, const std::string& key, absl::string_view nonce, absl::string_view bound,
             absl::string_view in, char* out, char* tag) {
   CipherContext context(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
   auto* to = reinterpret_cast<unsigned char*>(out);
   int moved = 0;
-  bool ok = EVP_CipherInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, Bytes(key), Bytes(nonce),
-                              encrypt ? 1 : 0) == 1 &&
-            EVP_CipherUpdate(context.get(), nullptr, &moved, Bytes(bound),
-                             static_cast<int>(bound.size())) == 1 &&
-            EVP_CipherUpdate(context.get(), to, &moved, Bytes(in), static_cast<int>(in.size())) == 1;
+  bool ok =
+      EVP_CipherInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, Bytes(key), Bytes(nonce),
+                        encrypt ? 1 : 0) == 1 &&
+      EVP_CipherUpdate(context.get(), nullptr, &moved, Bytes(bound),
+                       static_cast<int>(bound.size())) == 1 &&
+      EVP_CipherUpdate(context.get(), to, &moved, Bytes(in), static_cast<int>(in.size())) == 1;
   if (ok && !encrypt) {
     ok = EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag) == 1;
   }
@@ -108,7 +110,8 @@ absl::StatusOr<std::string> UnwrapPlain(absl::string_view value) {
   return Decompress(header, std::string(value.substr(kHeaderBytes)));
 }
 
-std::string Seal(const EncryptionKeys& keys, absl::string_view store_key, absl::string_view payload) {
+std::string Seal(const EncryptionKeys& keys, absl::string_view store_key,
+                 absl::string_view payload) {
   const std::string* key = keys.Find(keys.writing_id());
   std::string sealed = FormatHeader({kNone, keys.writing_id()});
   std::string bound = absl::StrCat(sealed, store_key);
@@ -117,8 +120,10 @@ std::string Seal(const EncryptionKeys& keys, absl::string_view store_key, absl::
   size_t at = sealed.size();
   sealed.resize(at + payload.size() + kTagBytes);
   char* tag = sealed.data() + at + payload.size();
-  // With a key of 32 bytes, which EncryptionKeys grants, only a lack of memory can fail: then nothing sensible goes on.
-  if (key == nullptr || !RunGcm(true, *key, nonce, bound, payload, sealed.data() + at, tag)) abort();
+  // With a key of 32 bytes, which EncryptionKeys grants, only a lack of memory can fail: then
+  // nothing sensible goes on.
+  if (key == nullptr || !RunGcm(true, *key, nonce, bound, payload, sealed.data() + at, tag))
+    abort();
   return sealed;
 }
 

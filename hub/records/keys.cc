@@ -65,7 +65,9 @@ bool ParseUid(absl::string_view text, Uuid* uid) {
   return true;
 }
 
-absl::string_view UidKindWord(UidKind kind) { return kind == UidKind::kCluster ? "cluster" : "bundle"; }
+absl::string_view UidKindWord(UidKind kind) {
+  return kind == UidKind::kCluster ? "cluster" : "bundle";
+}
 
 absl::string_view ProjectPart(absl::string_view project) { return project.empty() ? "-" : project; }
 
@@ -73,7 +75,9 @@ std::string GlobalKey(KeyKind kind, absl::string_view id) {
   return absl::StrCat(KindPrefix(kind), "-/", id);
 }
 
-std::string UidKey(KeyKind kind, const Uuid& uid) { return absl::StrCat(KindPrefix(kind), uid.ToString()); }
+std::string UidKey(KeyKind kind, const Uuid& uid) {
+  return absl::StrCat(KindPrefix(kind), uid.ToString());
+}
 
 bool ParseIdParts(const std::vector<absl::string_view>& parts, bool in_project, StoreKey* key) {
   if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return false;
@@ -175,7 +179,9 @@ std::string BlobKey(const Digest& digest, uint32_t chunk) {
   return absl::StrCat(BlobPrefix(digest), Padded(chunk, kPageDigits));
 }
 
-std::string DecisionHeadKey(const Uuid& bundle) { return absl::StrCat(DecisionPrefix(bundle), "head"); }
+std::string DecisionHeadKey(const Uuid& bundle) {
+  return absl::StrCat(DecisionPrefix(bundle), "head");
+}
 
 std::string DecisionPageKey(const Uuid& bundle, uint64_t head, uint32_t page) {
   return absl::StrCat(DecisionPrefix(bundle), Padded(head, kNumberDigits), "-",

@@ -26,11 +26,14 @@ absl::StatusOr<std::optional<KeyValue>> Find(Store& store, absl::string_view key
   return found.status();
 }
 
-Revision ModRevision(const std::optional<KeyValue>& kv) { return kv.has_value() ? kv->mod_revision : 0; }
+Revision ModRevision(const std::optional<KeyValue>& kv) {
+  return kv.has_value() ? kv->mod_revision : 0;
+}
 
 absl::StatusOr<std::string> RequireText(Store& store, absl::string_view key) {
   ASSIGN_OR_RETURN(std::optional<KeyValue> found, Find(store, key));
-  if (!found.has_value()) return MakeError(Reason::kStoreCorrupt, absl::StrCat("store: ", key, " is missing"));
+  if (!found.has_value())
+    return MakeError(Reason::kStoreCorrupt, absl::StrCat("store: ", key, " is missing"));
   absl::StatusOr<std::string> text = DecodeText(found->value);
   if (!text.ok()) return Prepend(text.status(), key);
   return text;
@@ -45,8 +48,8 @@ absl::Status CheckSchema(const KeyValue& schema) {
   if (!record.ok()) return Prepend(record.status(), schema.key);
   if (record->format <= kStoreFormat) return absl::OkStatus();
   return MakeError(Reason::kStoreTooNew,
-                   absl::StrCat("store: want format ", kStoreFormat, " at most, got ", record->format,
-                                ", made by version ", record->written_by),
+                   absl::StrCat("store: want format ", kStoreFormat, " at most, got ",
+                                record->format, ", made by version ", record->written_by),
                    {{"format", absl::StrCat(record->format)}, {"written_by", record->written_by}});
 }
 
@@ -77,18 +80,20 @@ absl::Status CheckHubId(Store& store, const std::string& hub_id) {
 absl::Status CheckEmpty(Store& store) {
   ASSIGN_OR_RETURN(RangePage page, store.Range(kStorePrefix, "", 1, 0));
   if (page.items.empty()) return absl::OkStatus();
-  return MakeError(Reason::kStoreCorrupt,
-                   absl::StrCat("store: ", kSchemaKey, " is missing, yet there is ", page.items[0].key));
+  return MakeError(
+      Reason::kStoreCorrupt,
+      absl::StrCat("store: ", kSchemaKey, " is missing, yet there is ", page.items[0].key));
 }
 
 absl::StatusOr<std::vector<TermRecord>> ReadTerms(Store& store) {
   std::vector<TermRecord> terms;
-  RETURN_IF_ERROR(ForEachRecord(store, KindPrefix(KeyKind::kTerm), 0, [&](const KeyValue& kv) -> absl::Status {
-    absl::StatusOr<TermRecord> term = DecodeRecord<TermRecord>(kv.value);
-    if (!term.ok()) return Prepend(term.status(), kv.key);
-    terms.push_back(*std::move(term));
-    return absl::OkStatus();
-  }));
+  RETURN_IF_ERROR(
+      ForEachRecord(store, KindPrefix(KeyKind::kTerm), 0, [&](const KeyValue& kv) -> absl::Status {
+        absl::StatusOr<TermRecord> term = DecodeRecord<TermRecord>(kv.value);
+        if (!term.ok()) return Prepend(term.status(), kv.key);
+        terms.push_back(*std::move(term));
+        return absl::OkStatus();
+      }));
   return terms;
 }
 
@@ -129,7 +134,8 @@ absl::Status RecordStore::BeginTerm() {
     ASSIGN_OR_RETURN(bool begun, TryBeginTerm());
     if (begun) return absl::OkStatus();
   }
-  return MakeError(Reason::kStoreUnavailable, "store: other hub processes begin terms all the time");
+  return MakeError(Reason::kStoreUnavailable,
+                   "store: other hub processes begin terms all the time");
 }
 
 absl::StatusOr<bool> RecordStore::TryBeginTerm() {
@@ -153,16 +159,21 @@ absl::StatusOr<bool> RecordStore::TryBeginTerm() {
 
   Txn txn;
   // Whoever begins a term writes the head, so of two only one finds it as it was.
-  txn.compares = {{std::string(kSchemaKey), ModRevision(schema)}, {std::string(kHeadKey), ModRevision(head)}};
+  txn.compares = {{std::string(kSchemaKey), ModRevision(schema)},
+                  {std::string(kHeadKey), ModRevision(head)}};
   if (!schema.has_value()) {
-    txn.writes.push_back({std::string(kSchemaKey), EncodeRecord(SchemaRecord{kStoreFormat, options_.version}), 0});
+    txn.writes.push_back(
+        {std::string(kSchemaKey), EncodeRecord(SchemaRecord{kStoreFormat, options_.version}), 0});
     txn.writes.push_back({std::string(kHubKey), EncodeText(options_.hub_id), 0});
     txn.writes.push_back({std::string(kFeatureLevelKey), EncodeNumber(kFeatureLevel), 0});
   }
   txn.writes.push_back({TermKey(term.number), EncodeRecord(term), 0});
-  txn.writes.push_back({std::string(kHeadKey), EncodeRecord(HeadRecord{term.number, term.nonce, 0}), 0});
-  size_t over = terms.size() + 1 > kTermsMax ? std::min(terms.size() + 1 - kTermsMax, kTermsDroppedMax) : 0;
-  for (size_t i = 0; i < over; ++i) txn.writes.push_back({TermKey(terms[i].number), std::nullopt, 0});
+  txn.writes.push_back(
+      {std::string(kHeadKey), EncodeRecord(HeadRecord{term.number, term.nonce, 0}), 0});
+  size_t over =
+      terms.size() + 1 > kTermsMax ? std::min(terms.size() + 1 - kTermsMax, kTermsDroppedMax) : 0;
+  for (size_t i = 0; i < over; ++i)
+    txn.writes.push_back({TermKey(terms[i].number), std::nullopt, 0});
   ASSIGN_OR_RETURN(TxnResult result, store_->Commit(std::move(txn)));
   if (!result.succeeded) return false;
   terms.erase(terms.begin(), terms.begin() + over);
@@ -218,9 +229,10 @@ RecordStore::CommitResult ToCommitResult(absl::StatusOr<TxnResult> result) {
 }  // namespace
 
 void RecordStore::CommitAsync(RecordTxn txn, CommitCallback done) {
-  store_->TxnAsync(Complete(std::move(txn)), [done = std::move(done)](absl::StatusOr<TxnResult> result) mutable {
-    std::move(done)(ToCommitResult(std::move(result)));
-  });
+  store_->TxnAsync(Complete(std::move(txn)),
+                   [done = std::move(done)](absl::StatusOr<TxnResult> result) mutable {
+                     std::move(done)(ToCommitResult(std::move(result)));
+                   });
 }
 
 RecordStore::CommitResult RecordStore::Commit(RecordTxn txn) {

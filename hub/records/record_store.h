@@ -1,5 +1,5 @@
-// The hub's records over any Store: opens or makes the store, begins a term, and commits transactions that carry the
-// head, events and the audit with them.
+// The hub's records over any Store: opens or makes the store, begins a term, and commits
+// transactions that carry the head, events and the audit with them.
 #ifndef NAVE_HUB_RECORDS_RECORD_STORE_H_
 #define NAVE_HUB_RECORDS_RECORD_STORE_H_
 
@@ -26,7 +26,8 @@
 
 namespace nave {
 
-// A transaction by records. Of the store's 100 writes, one is the head's, one each event's and the audit's.
+// A transaction by records. Of the store's 100 writes, one is the head's, one each event's and the
+// audit's.
 struct RecordTxn {
   std::vector<nave::Compare> compares;
   std::vector<Write> writes;
@@ -36,7 +37,9 @@ struct RecordTxn {
   std::optional<AuditRecord> audit;
 
   // `revision` 0: the key is absent.
-  void Compare(std::string key, Revision revision) { compares.push_back({std::move(key), revision}); }
+  void Compare(std::string key, Revision revision) {
+    compares.push_back({std::move(key), revision});
+  }
   void Put(std::string key, std::string value, LeaseId lease = 0) {
     writes.push_back({std::move(key), std::move(value), lease});
   }
@@ -53,8 +56,8 @@ struct RecordStoreOptions {
   std::function<Uuid()> make_uuid = [] { return Uuid::Random(); };
 };
 
-// What the store says of itself before anything is written: the id of its hub, nullopt for a new store. STORE_TOO_NEW,
-// STORE_CORRUPT.
+// What the store says of itself before anything is written: the id of its hub, nullopt for a new
+// store. STORE_TOO_NEW, STORE_CORRUPT.
 absl::StatusOr<std::optional<std::string>> ReadStoreHubId(Store& store);
 
 // Thread-safe. Destroy watches first.
@@ -64,8 +67,9 @@ class RecordStore {
   using CommitResult = absl::StatusOr<std::optional<Revision>>;
   using CommitCallback = absl::AnyInvocable<void(CommitResult) &&>;
 
-  // Makes a new store's schema, or checks what is there before it writes: STORE_TOO_NEW, FEATURE_LEVEL_UNSUPPORTED,
-  // HUB_ID_MISMATCH, STORE_CORRUPT. Then begins a term; when this returns it is durable.
+  // Makes a new store's schema, or checks what is there before it writes: STORE_TOO_NEW,
+  // FEATURE_LEVEL_UNSUPPORTED, HUB_ID_MISMATCH, STORE_CORRUPT. Then begins a term; when this
+  // returns it is durable.
   static absl::StatusOr<std::unique_ptr<RecordStore>> Open(std::unique_ptr<Store> store,
                                                            RecordStoreOptions options);
 
@@ -80,8 +84,9 @@ class RecordStore {
   // Mod revision of the head as the store has it: the revision of a snapshot that is up to date.
   absl::StatusOr<Revision> HeadRevision() const;
 
-  // All or nothing, durable when the callback runs (on a thread of the store; it must not block or call back into it).
-  // Errors as Store's: LIMIT_EXCEEDED when head, events and audit do not fit beside the writes.
+  // All or nothing, durable when the callback runs (on a thread of the store; it must not block or
+  // call back into it). Errors as Store's: LIMIT_EXCEEDED when head, events and audit do not fit
+  // beside the writes.
   void CommitAsync(RecordTxn txn, CommitCallback done);
   // CommitAsync, waited for. Not to be called on a thread of the store.
   CommitResult Commit(RecordTxn txn);
@@ -122,7 +127,8 @@ class RecordStore {
   uint64_t ids_ = 0;
 };
 
-// Every item under `prefix`, page by page, as of one revision (`at` 0: now). An error of `on_item` ends it.
+// Every item under `prefix`, page by page, as of one revision (`at` 0: now). An error of `on_item`
+// ends it.
 absl::Status ForEachRecord(Store& store, absl::string_view prefix, Revision at,
                            const std::function<absl::Status(const KeyValue&)>& on_item);
 

@@ -1,5 +1,5 @@
-// What the hub stores beside the records of the public API (common/model), as plain values. codec.h turns them
-// into stored bytes; keys.h says where they stand.
+// What the hub stores beside the records of the public API (common/model), as plain values. codec.h
+// turns them into stored bytes; keys.h says where they stand.
 #ifndef NAVE_HUB_RECORDS_RECORDS_H_
 #define NAVE_HUB_RECORDS_RECORDS_H_
 
@@ -34,8 +34,8 @@ struct TermRecord {
   bool operator==(const TermRecord&) const = default;
 };
 
-// /v1/meta/head: written by every transaction, so that its mod revision is the store's head as far as hubs are
-// concerned, and its value tells one history from another.
+// /v1/meta/head: written by every transaction, so that its mod revision is the store's head as far
+// as hubs are concerned, and its value tells one history from another.
 struct HeadRecord {
   uint64_t term = 0;
   Uuid nonce;
@@ -64,7 +64,8 @@ struct SessionRecord {
   bool operator==(const SessionRecord&) const = default;
 };
 
-// /v1/tombstone/{cluster uid}/{bundle uid}. The revision at which it stands is the key's mod revision.
+// /v1/tombstone/{cluster uid}/{bundle uid}. The revision at which it stands is the key's mod
+// revision.
 struct TombstoneRecord {
   Uuid cluster;
   Uuid bundle;
@@ -73,7 +74,8 @@ struct TombstoneRecord {
   std::string reason;
   Propagation propagation = Propagation::kDelete;
   bool confirmed = false;
-  // Number of the decision head that it belongs to; 0: none, always in force (--remove-unclaimed, cluster removal).
+  // Number of the decision head that it belongs to; 0: none, always in force (--remove-unclaimed,
+  // cluster removal).
   uint64_t head = 0;
   absl::Time create_time;
   bool operator==(const TombstoneRecord&) const = default;
@@ -86,7 +88,8 @@ struct DecisionHead {
   uint64_t number = 0;
   uint32_t pages = 0;
   uint32_t clusters = 0;
-  // SHA-256 of the placement's own names when this was decided: a change of them is a person's order.
+  // SHA-256 of the placement's own names when this was decided: a change of them is a person's
+  // order.
   Digest names_hash;
   absl::Time decide_time;
   bool operator==(const DecisionHead&) const = default;
@@ -113,7 +116,8 @@ struct DecisionPage {
   bool operator==(const DecisionPage&) const = default;
 };
 
-// /v1/status/{cluster uid}: one compact summary per cluster, without messages; coalesced and written in batches.
+// /v1/status/{cluster uid}: one compact summary per cluster, without messages; coalesced and
+// written in batches.
 struct StatusSummary {
   struct Assignment {
     Uuid bundle;
@@ -136,8 +140,8 @@ struct StatusSummary {
   bool operator==(const StatusSummary&) const = default;
 };
 
-// /v1/retired/{cluster uid}: keeps uid and generation of what was removed or forgotten for 97 days (a certificate's
-// life and the grace of Renew).
+// /v1/retired/{cluster uid}: keeps uid and generation of what was removed or forgotten for 97 days
+// (a certificate's life and the grace of Renew).
 struct RetiredRecord {
   Uuid cluster;
   std::string id;
@@ -153,12 +157,12 @@ inline constexpr absl::Duration kRetiredFor = absl::Hours(24 * 97);
 struct AuditRecord {
   absl::Time time;
   std::string user;
-  std::string from;     // Peer address.
-  std::string method;   // nave.v1.BundleService/UpdateBundle, or a controller's name.
+  std::string from;    // Peer address.
+  std::string method;  // nave.v1.BundleService/UpdateBundle, or a controller's name.
   std::string resource;
-  std::string result;   // "OK" or the reason code.
+  std::string result;  // "OK" or the reason code.
   std::string detail;
-  uint32_t count = 1;   // Refused attempts are coalesced per caller and minute.
+  uint32_t count = 1;  // Refused attempts are coalesced per caller and minute.
   bool operator==(const AuditRecord&) const = default;
 };
 

@@ -15,7 +15,8 @@
 
 namespace nave {
 
-// PlanAdopt over what the store has now, compared with it: orders that cross each other are all kept. `clusters` empty: all.
+// PlanAdopt over what the store has now, compared with it: orders that cross each other are all
+// kept. `clusters` empty: all.
 absl::StatusOr<ControlTxn> PlanAdoptAnew(const ApiCall& call, const std::vector<Uuid>& clusters);
 
 // The record that `txn` puts under `key`.

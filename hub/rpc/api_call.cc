@@ -37,34 +37,41 @@ void SetResourceVersion(Message* response, uint64_t revision) {
   if (field == nullptr) {
     const auto* first = response->GetDescriptor()->FindFieldByNumber(1);
     if (first == nullptr || first->is_repeated() || first->message_type() == nullptr) return;
-    if (first->message_type()->FindFieldByName("metadata") == nullptr || !r.HasField(*response, first)) return;
+    if (first->message_type()->FindFieldByName("metadata") == nullptr ||
+        !r.HasField(*response, first))
+      return;
     SetResourceVersion(r.MutableMessage(response, first), revision);
     return;
   }
   Message* metadata = r.MutableMessage(response, field);
-  metadata->GetReflection()->SetString(metadata, metadata->GetDescriptor()->FindFieldByName("resource_version"),
-                                       absl::StrCat(revision));
+  metadata->GetReflection()->SetString(
+      metadata, metadata->GetDescriptor()->FindFieldByName("resource_version"),
+      absl::StrCat(revision));
 }
 
 Digest RequestDigest(const ApiCall& call, const WriteRequest& write) {
   Sha256Builder builder;
-  for (const std::string& part : {call.method(), call.caller().user, SerializeDeterministic(*write.request)}) {
+  for (const std::string& part :
+       {call.method(), call.caller().user, SerializeDeterministic(*write.request)}) {
     builder.Add(absl::StrCat(part.size(), ":", part));
   }
   return builder.Finish();
 }
 
 // Whether the request was answered before; `response` is then that answer.
-absl::StatusOr<bool> Replay(ApiCall* call, const Uuid& id, const Digest& digest, Message* response) {
+absl::StatusOr<bool> Replay(ApiCall* call, const Uuid& id, const Digest& digest,
+                            Message* response) {
   ASSIGN_OR_RETURN(std::optional<StoredValue> stored, call->store().Get(RequestKey(id)));
   if (!stored.has_value()) return false;
   ASSIGN_OR_RETURN(RequestRecord record, DecodeRecord<RequestRecord>(stored->bytes));
   // An answer that is not kept (a secret) cannot be given again.
   if (record.request != digest || record.response.empty()) {
-    return MakeError(Reason::kRequestIdReused, "request_id: was used in the last 10 minutes for another request",
+    return MakeError(Reason::kRequestIdReused,
+                     "request_id: was used in the last 10 minutes for another request",
                      {{"request_id", id.ToString()}});
   }
-  if (!response->ParseFromString(record.response)) return MakeError(Reason::kInternal, "remembered answer: unreadable");
+  if (!response->ParseFromString(record.response))
+    return MakeError(Reason::kInternal, "remembered answer: unreadable");
   SetResourceVersion(response, stored->mod_revision);
   return true;
 }
@@ -88,7 +95,8 @@ absl::StatusOr<std::optional<uint64_t>> CommitPlan(ApiCall* call, WritePlan plan
   for (size_t i = 0; i < plan.txns.size(); ++i) {
     bool last = i + 1 == plan.txns.size();
     if (last) plan.txns[i].audit = audit;
-    ASSIGN_OR_RETURN(revision, call->store().Commit(std::move(plan.txns[i]), last ? std::move(request) : std::nullopt));
+    ASSIGN_OR_RETURN(revision, call->store().Commit(std::move(plan.txns[i]),
+                                                    last ? std::move(request) : std::nullopt));
     if (!revision.has_value()) return revision;
   }
   return revision;
@@ -101,7 +109,8 @@ ApiCall::ApiCall(ApiBackend* backend, const Caller& caller, std::string method)
       caller_(caller),
       method_(std::move(method)),
       snapshot_(backend->Snapshot()),
-      rights_(caller, snapshot_ == nullptr ? std::vector<const RoleBinding*>{} : BindingsOf(*snapshot_)),
+      rights_(caller,
+              snapshot_ == nullptr ? std::vector<const RoleBinding*>{} : BindingsOf(*snapshot_)),
       now_(backend->Now()) {}
 
 absl::StatusOr<std::unique_ptr<ApiCall>> ApiCall::Begin(ApiBackend* backend, const Caller& caller,
@@ -141,7 +150,8 @@ absl::Status RunWrite(ApiCall* call, const WriteRequest& write, Message* respons
     if (write.validate_only || planned.txns.empty()) return absl::OkStatus();
     std::optional<RememberedRequest> request;
     if (id.has_value()) {
-      request = RememberedRequest{*id, {digest, write.secret_answer ? "" : SerializeDeterministic(*response)}};
+      request = RememberedRequest{
+          *id, {digest, write.secret_answer ? "" : SerializeDeterministic(*response)}};
     }
     AuditRecord audit = MakeAudit(*call, write, planned);
     ASSIGN_OR_RETURN(std::optional<uint64_t> revision,
@@ -149,7 +159,8 @@ absl::Status RunWrite(ApiCall* call, const WriteRequest& write, Message* respons
     if (revision.has_value()) {
       SetResourceVersion(response, *revision);
       if (!call->backend().AwaitRevision(*revision, kReadYourWritesMax)) {
-        LogWarning("snapshot is late after a write", {{"revision", *revision}, {"method", call->method()}});
+        LogWarning("snapshot is late after a write",
+                   {{"revision", *revision}, {"method", call->method()}});
       }
       return absl::OkStatus();
     }

@@ -25,7 +25,8 @@ namespace nave {
 class ApiCall {
  public:
   // UNAVAILABLE HUB_STARTING while there is no snapshot.
-  static absl::StatusOr<std::unique_ptr<ApiCall>> Begin(ApiBackend* backend, const Caller& caller, std::string method);
+  static absl::StatusOr<std::unique_ptr<ApiCall>> Begin(ApiBackend* backend, const Caller& caller,
+                                                        std::string method);
 
   const Caller& caller() const { return caller_; }
   // nave.v1.BundleService/UpdateBundle.
@@ -63,16 +64,18 @@ struct WriteRequest {
   bool secret_answer = false;
 };
 
-// What a write would do: transactions in order, the last one with the audit record. None: nothing is to be changed.
+// What a write would do: transactions in order, the last one with the audit record. None: nothing
+// is to be changed.
 struct WritePlan {
   std::vector<ControlTxn> txns;
   // One more sentence for the audit record.
   std::string detail;
 };
 
-// Runs `plan` and commits it, again while compares fail. `plan` does all checks, fills `response` with what will be the
-// case, and may run several times. A request id is looked up before and remembered with the write; audit and head go into
-// the same transaction. Returns when the caller can read what it wrote.
+// Runs `plan` and commits it, again while compares fail. `plan` does all checks, fills `response`
+// with what will be the case, and may run several times. A request id is looked up before and
+// remembered with the write; audit and head go into the same transaction. Returns when the caller
+// can read what it wrote.
 absl::Status RunWrite(ApiCall* call, const WriteRequest& write, google::protobuf::Message* response,
                       const std::function<absl::StatusOr<WritePlan>()>& plan);
 

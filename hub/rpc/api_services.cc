@@ -16,7 +16,8 @@ class ApiServicesImpl : public ApiServices {
   ApiServicesImpl(ApiBackend* backend, TokenFile* tokens, const ApiOptions& options)
       : state_(backend, tokens, options), runner_(&state_), watches_(&state_) {
     services_ = MakeFleetServices(&runner_, &watches_);
-    for (auto& service : MakeProjectServices(&runner_, &watches_)) services_.push_back(std::move(service));
+    for (auto& service : MakeProjectServices(&runner_, &watches_))
+      services_.push_back(std::move(service));
     ScheduleRefusals();
   }
 
@@ -48,7 +49,8 @@ class ApiServicesImpl : public ApiServices {
       ControlTxn txn;
       txn.audit = std::move(record);
       auto written = state_.backend->store()->Commit(std::move(txn), std::nullopt);
-      if (!written.ok()) LogWarning("refused attempts are not audited", {{"error", written.status().message()}});
+      if (!written.ok())
+        LogWarning("refused attempts are not audited", {{"error", written.status().message()}});
     }
   }
 
@@ -60,7 +62,8 @@ class ApiServicesImpl : public ApiServices {
 
 }  // namespace
 
-std::unique_ptr<ApiServices> MakeApiServices(ApiBackend* backend, TokenFile* tokens, const ApiOptions& options) {
+std::unique_ptr<ApiServices> MakeApiServices(ApiBackend* backend, TokenFile* tokens,
+                                             const ApiOptions& options) {
   return std::make_unique<ApiServicesImpl>(backend, tokens, options);
 }
 

@@ -39,16 +39,20 @@ class ApiServices {
   // For ServerBuilder::RegisterService. Owned by this object.
   virtual std::vector<grpc::Service*> services() = 0;
 
-  // A newer snapshot is in force, or an agent reported something: watches look at what is named. Any thread; short.
+  // A newer snapshot is in force, or an agent reported something: watches look at what is named.
+  // Any thread; short.
   virtual void OnSnapshot(const FleetChanges& changes) = 0;
   virtual void OnLiveChanged(const Uuid& cluster) = 0;
 
-  // Ends every watch with UNAVAILABLE DRAINING, so that the server's shutdown waits for none. Any thread.
+  // Ends every watch with UNAVAILABLE DRAINING, so that the server's shutdown waits for none. Any
+  // thread.
   virtual void Drain() = 0;
 };
 
-// Callers are known by client certificate or by a bearer token of `tokens`. Both must outlive the result.
-std::unique_ptr<ApiServices> MakeApiServices(ApiBackend* backend, TokenFile* tokens, const ApiOptions& options = {});
+// Callers are known by client certificate or by a bearer token of `tokens`. Both must outlive the
+// result.
+std::unique_ptr<ApiServices> MakeApiServices(ApiBackend* backend, TokenFile* tokens,
+                                             const ApiOptions& options = {});
 
 }  // namespace nave
 

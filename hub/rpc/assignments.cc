@@ -17,7 +17,9 @@ bool MayReadAssignment(const ApiCall& call, const AssignmentView& view) {
 }
 
 // Names need not be there and need not be unique; sorts as the rollup does.
-std::string PageKey(const AssignmentView& view) { return absl::StrCat(view.name, "\n", view.bundle.ToString()); }
+std::string PageKey(const AssignmentView& view) {
+  return absl::StrCat(view.name, "\n", view.bundle.ToString());
+}
 
 }  // namespace
 
@@ -36,7 +38,8 @@ void ToProto(const AssignmentView& view, bool connected, bool full, v1::Assignme
   out->set_health(static_cast<v1::Health>(ToProtoNumber(view.health)));
   ToProto(view.counts, out->mutable_counts());
   if (full) {
-    for (const ObjectStatus& object : view.not_ok) ToProto(object, view.cluster_id, out->add_not_ok());
+    for (const ObjectStatus& object : view.not_ok)
+      ToProto(object, view.cluster_id, out->add_not_ok());
   }
   out->set_not_ok_total(view.not_ok_total);
   out->set_reason(MakeUtf8(view.reason));
@@ -55,8 +58,9 @@ absl::Status ListClusterAssignments(ApiCall* call, const v1::ListClusterAssignme
   const Uuid& uid = cluster.value.meta.uid;
   auto live = call->live().Find(uid);
   std::vector<AssignmentView> views = AssignmentsOfCluster(call->snapshot(), uid, live.get());
-  std::sort(views.begin(), views.end(),
-            [](const AssignmentView& a, const AssignmentView& b) { return PageKey(a) < PageKey(b); });
+  std::sort(views.begin(), views.end(), [](const AssignmentView& a, const AssignmentView& b) {
+    return PageKey(a) < PageKey(b);
+  });
   for (const AssignmentView& view : views) {
     std::string key = PageKey(view);
     if (key <= pager.after() || !MayReadAssignment(*call, view)) continue;

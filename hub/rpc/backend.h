@@ -34,7 +34,8 @@ struct RememberedRequest {
   RequestRecord record;
 };
 
-// Stored records by key (hub/records/keys.h) and bytes (hub/records/codec.h). Thread-safe; every call blocks.
+// Stored records by key (hub/records/keys.h) and bytes (hub/records/codec.h). Thread-safe; every
+// call blocks.
 class ApiStore {
  public:
   virtual ~ApiStore() = default;
@@ -42,15 +43,17 @@ class ApiStore {
   // nullopt: absent.
   virtual absl::StatusOr<std::optional<StoredValue>> Get(absl::string_view key) = 0;
   // As Store::Range.
-  virtual absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after, size_t limit,
-                                          uint64_t at) = 0;
-  // Durable when it returns. Revision of the transaction; nullopt: a compare did not hold (the request id is compared
-  // too: absent), nothing was written.
-  virtual absl::StatusOr<std::optional<uint64_t>> Commit(ControlTxn txn,
-                                                         std::optional<RememberedRequest> request) = 0;
+  virtual absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after,
+                                          size_t limit, uint64_t at) = 0;
+  // Durable when it returns. Revision of the transaction; nullopt: a compare did not hold (the
+  // request id is compared too: absent), nothing was written.
+  virtual absl::StatusOr<std::optional<uint64_t>> Commit(
+      ControlTxn txn, std::optional<RememberedRequest> request) = 0;
 
-  // Makes blobs durable, and adds to `txn`, which names them, what keeps the collector from taking them.
-  virtual absl::Status PutBlobs(const std::vector<absl::string_view>& contents, ControlTxn* txn) = 0;
+  // Makes blobs durable, and adds to `txn`, which names them, what keeps the collector from taking
+  // them.
+  virtual absl::Status PutBlobs(const std::vector<absl::string_view>& contents,
+                                ControlTxn* txn) = 0;
   // NOT_FOUND.
   virtual absl::StatusOr<std::string> GetBlob(const Digest& digest) = 0;
 
@@ -77,7 +80,8 @@ class ApiBackend {
 
   // The newest one; nullptr while the hub starts.
   virtual FleetSnapshotPtr Snapshot() = 0;
-  // Waits until the snapshot has reached `revision`, so that a caller reads what it wrote. False: not within `timeout`.
+  // Waits until the snapshot has reached `revision`, so that a caller reads what it wrote. False:
+  // not within `timeout`.
   virtual bool AwaitRevision(uint64_t revision, absl::Duration timeout) = 0;
   virtual LiveTable* live() = 0;
   virtual ApiStore* store() = 0;

@@ -55,7 +55,8 @@ absl::StatusOr<std::map<Digest, uint64_t>> KnownFiles(const ApiCall& call, const
   return known;
 }
 
-absl::Status ResolveDigests(const ApiCall& call, const Bundle* bundle, std::vector<Manifest>* manifests) {
+absl::Status ResolveDigests(const ApiCall& call, const Bundle* bundle,
+                            std::vector<Manifest>* manifests) {
   std::map<Digest, uint64_t> known;
   bool read = false;
   for (size_t i = 0; i < manifests->size(); ++i) {
@@ -67,10 +68,11 @@ absl::Status ResolveDigests(const ApiCall& call, const Bundle* bundle, std::vect
     }
     auto file = known.find(manifest.digest);
     if (file == known.end()) {
-      return FieldError(absl::StrCat("spec.manifests[", i, "].digest"),
-                        absl::StrCat("must be of content that a kept revision of this bundle has, none has ",
-                                     manifest.digest.Hex()),
-                        Reason::kUnknownDigest);
+      return FieldError(
+          absl::StrCat("spec.manifests[", i, "].digest"),
+          absl::StrCat("must be of content that a kept revision of this bundle has, none has ",
+                       manifest.digest.Hex()),
+          Reason::kUnknownDigest);
     }
     manifest.size = file->second;
     ASSIGN_OR_RETURN(manifest.content, call.store().GetBlob(manifest.digest));
@@ -109,17 +111,19 @@ absl::Status FillContents(const ApiCall& call, bool masked, std::vector<Manifest
   return absl::OkStatus();
 }
 
-absl::StatusOr<BundleContent> RenderContent(const ApiCall& call, const Bundle* bundle, const BundleSpec& spec) {
+absl::StatusOr<BundleContent> RenderContent(const ApiCall& call, const Bundle* bundle,
+                                            const BundleSpec& spec) {
   BundleContent content;
   content.manifests = spec.manifests;
   RETURN_IF_ERROR(ResolveDigests(call, bundle, &content.manifests));
   content.manifest_list = EncodeManifestList(content.manifests);
   std::vector<ManifestFile> files;
-  for (const Manifest& manifest : content.manifests) files.push_back({manifest.path, manifest.content});
+  for (const Manifest& manifest : content.manifests)
+    files.push_back({manifest.path, manifest.content});
   ListingOptions options;
   options.default_namespace = spec.default_namespace;
-  ASSIGN_OR_RETURN(content.rendered, RenderBundle(files, options, spec.create_namespace, spec.allow_empty,
-                                                  &content.warnings));
+  ASSIGN_OR_RETURN(content.rendered, RenderBundle(files, options, spec.create_namespace,
+                                                  spec.allow_empty, &content.warnings));
   return content;
 }
 

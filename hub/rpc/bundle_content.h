@@ -1,4 +1,5 @@
-// What a bundle delivers: its files as people gave them, what is rendered from them, and where the store keeps both.
+// What a bundle delivers: its files as people gave them, what is rendered from them, and where the
+// store keeps both.
 #ifndef NAVE_HUB_RPC_BUNDLE_CONTENT_H_
 #define NAVE_HUB_RPC_BUNDLE_CONTENT_H_
 
@@ -15,11 +16,13 @@
 
 namespace nave {
 
-// Reads the stored list of files: path, digest and size of each. Nothing happens when there are files already.
+// Reads the stored list of files: path, digest and size of each. Nothing happens when there are
+// files already.
 absl::Status FillManifests(const ApiCall& call, Bundle* bundle);
 absl::Status FillManifests(const ApiCall& call, BundleRevision* revision);
 
-// Reads the files' content. `masked`: values of Secrets are replaced; a file that has any is then rendered anew.
+// Reads the files' content. `masked`: values of Secrets are replaced; a file that has any is then
+// rendered anew.
 absl::Status FillContents(const ApiCall& call, bool masked, std::vector<Manifest>* manifests);
 
 // `content` with the values of its Secrets replaced; as it came when it has none. Pure.
@@ -35,9 +38,10 @@ struct BundleContent {
   std::vector<std::string> warnings;
 };
 
-// Renders the files of `spec`. A file without content gets that of its digest from `bundle` (the present record; may be
-// null) or one of its revisions. UNKNOWN_DIGEST, and RenderBundle's errors.
-absl::StatusOr<BundleContent> RenderContent(const ApiCall& call, const Bundle* bundle, const BundleSpec& spec);
+// Renders the files of `spec`. A file without content gets that of its digest from `bundle` (the
+// present record; may be null) or one of its revisions. UNKNOWN_DIGEST, and RenderBundle's errors.
+absl::StatusOr<BundleContent> RenderContent(const ApiCall& call, const Bundle* bundle,
+                                            const BundleSpec& spec);
 
 // Makes the content durable and has `txn` name it.
 absl::Status PutContent(const ApiCall& call, const BundleContent& content, ControlTxn* txn);

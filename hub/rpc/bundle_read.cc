@@ -21,7 +21,8 @@ bool IsMasked(const ApiCall& call, const std::string& project) {
   return !call.rights().May(Role::kEditor, Scope::OfProject(project));
 }
 
-// An object of the listing as the cluster's status leaves it to be seen. `view`'s listed objects that are not right come by key.
+// An object of the listing as the cluster's status leaves it to be seen. `view`'s listed objects
+// that are not right come by key.
 ObjectStatus StateOf(const Listing::Entry& entry, const AssignmentView& view,
                      const std::map<ObjectKey, const ObjectStatus*>& not_ok) {
   ObjectStatus state;
@@ -32,8 +33,8 @@ ObjectStatus StateOf(const Listing::Entry& entry, const AssignmentView& view,
   auto known = not_ok.find(entry.key);
   if (known != not_ok.end()) return *known->second;
   // The rest of a status that lists all that is not right is right.
-  bool told = view.reported == view.desired && view.not_ok.size() >= view.not_ok_total && view.current &&
-              view.phase != Phase::kPending && view.phase != Phase::kRejected;
+  bool told = view.reported == view.desired && view.not_ok.size() >= view.not_ok_total &&
+              view.current && view.phase != Phase::kPending && view.phase != Phase::kRejected;
   if (told && view.phase != Phase::kApplying) {
     state.health = Health::kHealthy;
     state.applied = true;
@@ -47,7 +48,8 @@ ObjectStatus StateOf(const Listing::Entry& entry, const AssignmentView& view,
 }
 
 // Agents name objects after namespace defaulting, listings before it.
-std::map<ObjectKey, const ObjectStatus*> NotOkOf(const AssignmentView& view, const Listing& listing) {
+std::map<ObjectKey, const ObjectStatus*> NotOkOf(const AssignmentView& view,
+                                                 const Listing& listing) {
   std::set<ObjectKey> listed;
   for (const Listing::Entry& entry : listing.objects) listed.insert(entry.key);
   std::map<ObjectKey, const ObjectStatus*> found;
@@ -65,7 +67,9 @@ class ObjectLister {
   ObjectLister(const ApiCall& call, const Bundle& bundle) : call_(call), bundle_(bundle) {}
 
   // Key of an object on a page: cluster and place in its listing.
-  static std::string Key(const AssignmentView& view, size_t index) { return absl::StrCat(view.cluster_id, "/", index); }
+  static std::string Key(const AssignmentView& view, size_t index) {
+    return absl::StrCat(view.cluster_id, "/", index);
+  }
 
   absl::StatusOr<const Listing*> ListingOf(const AssignmentView& view) {
     auto revisions = call_.snapshot().revisions.Find(bundle_.meta.uid);
@@ -89,7 +93,8 @@ class ObjectLister {
 std::pair<std::string, size_t> ReadObjectKey(absl::string_view key) {
   size_t slash = key.rfind('/');
   size_t index = 0;
-  if (slash == absl::string_view::npos || !absl::SimpleAtoi(key.substr(slash + 1), &index)) return {"", 0};
+  if (slash == absl::string_view::npos || !absl::SimpleAtoi(key.substr(slash + 1), &index))
+    return {"", 0};
   return {std::string(key.substr(0, slash)), index + 1};
 }
 
@@ -106,15 +111,18 @@ absl::Status GetBundle(ApiCall* call, const v1::GetBundleRequest& request, v1::B
   ASSIGN_OR_RETURN(Versioned<Bundle> bundle, ReadRecord<Bundle>(*call, request.name()));
   RETURN_IF_ERROR(FillManifests(*call, &bundle.value));
   if (request.view() == v1::VIEW_FULL) {
-    RETURN_IF_ERROR(FillContents(*call, IsMasked(*call, bundle.value.project), &bundle.value.spec.manifests));
+    RETURN_IF_ERROR(
+        FillContents(*call, IsMasked(*call, bundle.value.project), &bundle.value.spec.manifests));
   }
   return ToApi(*call, bundle, response);
 }
 
-absl::Status ListBundles(ApiCall* call, const v1::ListBundlesRequest& request, v1::ListBundlesResponse* response) {
+absl::Status ListBundles(ApiCall* call, const v1::ListBundlesRequest& request,
+                         v1::ListBundlesResponse* response) {
   ASSIGN_OR_RETURN(std::string project, ParseProjectParent("parent", request.parent()));
   RETURN_IF_ERROR(CheckParent(*call, project));
-  return ListRecords<Bundle>(call, request, project, nullptr, response->mutable_bundles(), response);
+  return ListRecords<Bundle>(call, request, project, nullptr, response->mutable_bundles(),
+                             response);
 }
 
 absl::Status GetBundleRevision(ApiCall* call, const v1::GetBundleRevisionRequest& request,
@@ -165,7 +173,8 @@ absl::Status ListBundleAssignments(ApiCall* call, const v1::ListBundleAssignment
   ASSIGN_OR_RETURN(Versioned<Bundle> bundle, ReadRecord<Bundle>(*call, request.name()));
   ASSIGN_OR_RETURN(auto pager, Pager<v1::ListBundleAssignmentsRequest>::Begin(*call, request));
   bool full = request.view() == v1::VIEW_FULL;
-  for (const AssignmentView& view : AssignmentsOfBundle(call->snapshot(), bundle.value.meta.uid, call->live())) {
+  for (const AssignmentView& view :
+       AssignmentsOfBundle(call->snapshot(), bundle.value.meta.uid, call->live())) {
     if (!pager.after().empty() && view.cluster_id <= pager.after()) continue;
     if (!pager.Fits()) {
       response->set_next_page_token(pager.NextToken());
@@ -187,14 +196,16 @@ absl::Status ListBundleObjects(ApiCall* call, const v1::ListBundleObjectsRequest
   }
   auto [first_cluster, first_index] = ReadObjectKey(pager.after());
   ObjectLister lister(*call, bundle.value);
-  for (const AssignmentView& view : AssignmentsOfBundle(call->snapshot(), bundle.value.meta.uid, call->live())) {
+  for (const AssignmentView& view :
+       AssignmentsOfBundle(call->snapshot(), bundle.value.meta.uid, call->live())) {
     if (view.cluster_id < first_cluster) continue;
     if (!request.cluster().empty() && view.cluster_id != request.cluster()) continue;
     if (!IsConnected(call->live(), view.cluster)) response->add_unreachable(view.cluster_id);
     ASSIGN_OR_RETURN(const Listing* listing, lister.ListingOf(view));
     if (listing == nullptr) continue;
     auto not_ok = NotOkOf(view, *listing);
-    for (size_t i = view.cluster_id == first_cluster ? first_index : 0; i < listing->objects.size(); ++i) {
+    for (size_t i = view.cluster_id == first_cluster ? first_index : 0; i < listing->objects.size();
+         ++i) {
       if (!pager.Fits()) {
         response->set_next_page_token(pager.NextToken());
         return absl::OkStatus();

@@ -9,7 +9,8 @@
 namespace nave {
 
 absl::Status GetBundle(ApiCall* call, const v1::GetBundleRequest& request, v1::Bundle* response);
-absl::Status ListBundles(ApiCall* call, const v1::ListBundlesRequest& request, v1::ListBundlesResponse* response);
+absl::Status ListBundles(ApiCall* call, const v1::ListBundlesRequest& request,
+                         v1::ListBundlesResponse* response);
 absl::Status GetBundleRevision(ApiCall* call, const v1::GetBundleRevisionRequest& request,
                                v1::BundleRevision* response);
 absl::Status ListBundleRevisions(ApiCall* call, const v1::ListBundleRevisionsRequest& request,
@@ -19,7 +20,8 @@ absl::Status ListBundleAssignments(ApiCall* call, const v1::ListBundleAssignment
 absl::Status ListBundleObjects(ApiCall* call, const v1::ListBundleObjectsRequest& request,
                                v1::ListBundleObjectsResponse* response);
 
-// Refuses a parent of one project that the caller may not view; of projects/- what it may view is shown.
+// Refuses a parent of one project that the caller may not view; of projects/- what it may view is
+// shown.
 absl::Status CheckParent(const ApiCall& call, const std::string& project);
 
 }  // namespace nave

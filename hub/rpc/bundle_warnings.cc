@@ -17,7 +17,8 @@ constexpr size_t kNamedMax = 10;
 
 std::string Enumerate(const std::vector<std::string>& names) {
   std::vector<std::string> shown(names.begin(), names.begin() + std::min(names.size(), kNamedMax));
-  std::string more = names.size() > kNamedMax ? absl::StrCat(" and ", names.size() - kNamedMax, " more") : "";
+  std::string more =
+      names.size() > kNamedMax ? absl::StrCat(" and ", names.size() - kNamedMax, " more") : "";
   return absl::StrCat(absl::StrJoin(shown, ", "), more);
 }
 
@@ -39,8 +40,8 @@ absl::Status AddRemovalWarnings(const ApiCall& call, const Bundle& bundle, const
   if (gone.empty()) return absl::OkStatus();
   auto decision = call.snapshot().decisions.Find(bundle.meta.uid);
   size_t clusters = decision == nullptr ? 0 : decision->entries.size();
-  warnings->push_back(absl::StrCat("removes ", Counted(gone.size(), "object"), " on ", Counted(clusters, "cluster"),
-                                   ": ", Enumerate(gone)));
+  warnings->push_back(absl::StrCat("removes ", Counted(gone.size(), "object"), " on ",
+                                   Counted(clusters, "cluster"), ": ", Enumerate(gone)));
   return absl::OkStatus();
 }
 

@@ -36,8 +36,8 @@ std::string FilesKey(const BundleSpec& spec) {
     builder.Add(absl::StrCat(manifest.path.size(), ":", manifest.path));
     builder.Add(manifest.digest.View());
   }
-  builder.Add(absl::StrCat(spec.default_namespace, ";", spec.create_namespace, ";", spec.allow_empty, ";",
-                           static_cast<int>(spec.adoption)));
+  builder.Add(absl::StrCat(spec.default_namespace, ";", spec.create_namespace, ";",
+                           spec.allow_empty, ";", static_cast<int>(spec.adoption)));
   return builder.Finish().Hex();
 }
 
@@ -50,7 +50,8 @@ std::shared_ptr<const RevisionsOfBundle> RevisionsOf(const ApiCall& call, const 
   return revisions != nullptr ? revisions : std::make_shared<const RevisionsOfBundle>();
 }
 
-BundleRevision MakeRevision(const ApiCall& call, const Bundle& bundle, const BundleContent& content) {
+BundleRevision MakeRevision(const ApiCall& call, const Bundle& bundle,
+                            const BundleContent& content) {
   BundleRevision revision;
   revision.project = bundle.project;
   revision.bundle = bundle.id;
@@ -68,8 +69,9 @@ BundleRevision MakeRevision(const ApiCall& call, const Bundle& bundle, const Bun
 }
 
 bool SameContent(const BundleRevision& a, const BundleRevision& b) {
-  return a.listing == b.listing && a.manifest_list == b.manifest_list && a.default_namespace == b.default_namespace &&
-         a.create_namespace == b.create_namespace && a.adoption == b.adoption;
+  return a.listing == b.listing && a.manifest_list == b.manifest_list &&
+         a.default_namespace == b.default_namespace && a.create_namespace == b.create_namespace &&
+         a.adoption == b.adoption;
 }
 
 // The write of `after`, whose files have content or a digest. `before` null: it is new.
@@ -78,7 +80,8 @@ class BundleWrite {
   BundleWrite(const ApiCall& call, bool validate_only, RenderedOnce* rendered)
       : call_(call), validate_only_(validate_only), rendered_(rendered) {}
 
-  absl::StatusOr<WritePlan> Plan(const Versioned<Bundle>* before, Bundle after, v1::Bundle* response) {
+  absl::StatusOr<WritePlan> Plan(const Versioned<Bundle>* before, Bundle after,
+                                 v1::Bundle* response) {
     const Bundle* record = before == nullptr ? nullptr : &before->value;
     RETURN_IF_ERROR(CheckRecord(call_, record, after));
     ControlTxn txn;
@@ -100,8 +103,10 @@ class BundleWrite {
     if (changed) RETURN_IF_ERROR(AddRecord(before, after, std::move(txn), &plan));
     for (Manifest& file : files) file.content.clear();
     after.spec.manifests = std::move(files);
-    RETURN_IF_ERROR(ToApi<Bundle>(call_, {after, before == nullptr ? 0 : before->mod_revision}, response));
-    for (std::string& warning : warnings) response->mutable_status()->add_warnings(std::move(warning));
+    RETURN_IF_ERROR(
+        ToApi<Bundle>(call_, {after, before == nullptr ? 0 : before->mod_revision}, response));
+    for (std::string& warning : warnings)
+      response->mutable_status()->add_warnings(std::move(warning));
     return plan;
   }
 
@@ -122,7 +127,8 @@ class BundleWrite {
     auto newest = revisions->find(after->status.revision);
     if (newest != revisions->end()) {
       if (SameContent(newest->second, revision)) return absl::OkStatus();
-      RETURN_IF_ERROR(AddRemovalWarnings(call_, *after, newest->second.listing, content.rendered, warnings));
+      RETURN_IF_ERROR(
+          AddRemovalWarnings(call_, *after, newest->second.listing, content.rendered, warnings));
     }
     after->status.revision = revision.number;
     if (!validate_only_) RETURN_IF_ERROR(PutContent(call_, content, txn));
@@ -133,7 +139,8 @@ class BundleWrite {
   }
 
   bool Stamp(const Bundle& before, Bundle* after) const {
-    bool same_spec = FilesKey(before.spec) == FilesKey(after->spec) && before.spec.placement == after->spec.placement;
+    bool same_spec = FilesKey(before.spec) == FilesKey(after->spec) &&
+                     before.spec.placement == after->spec.placement;
     bool same = same_spec && before.meta == after->meta;
     if (same) return false;
     if (!same_spec) ++after->meta.generation;
@@ -141,7 +148,8 @@ class BundleWrite {
     return true;
   }
 
-  absl::Status AddRecord(const Versioned<Bundle>* before, Bundle record, ControlTxn txn, WritePlan* plan) const {
+  absl::Status AddRecord(const Versioned<Bundle>* before, Bundle record, ControlTxn txn,
+                         WritePlan* plan) const {
     record.spec.manifests.clear();
     std::string key = BundleKey(record.project, record.id);
     txn.Compare(key, before == nullptr ? 0 : before->mod_revision);
@@ -158,9 +166,11 @@ class BundleWrite {
   RenderedOnce* const rendered_;
 };
 
-absl::StatusOr<WritePlan> PlanCreateBundle(const ApiCall& call, const RecordRef& ref, absl::string_view id_field,
-                                           const v1::Bundle& wanted, BundleWrite* write, v1::Bundle* response) {
-  RETURN_IF_ERROR(call.rights().Check(Role::kEditor, Scope::OfProject(ref.project), "write bundles"));
+absl::StatusOr<WritePlan> PlanCreateBundle(const ApiCall& call, const RecordRef& ref,
+                                           absl::string_view id_field, const v1::Bundle& wanted,
+                                           BundleWrite* write, v1::Bundle* response) {
+  RETURN_IF_ERROR(
+      call.rights().Check(Role::kEditor, Scope::OfProject(ref.project), "write bundles"));
   Violations violations;
   ValidateId(id_field, ref.id, &violations);
   RETURN_IF_ERROR(violations.ToStatus());
@@ -172,11 +182,13 @@ absl::StatusOr<WritePlan> PlanCreateBundle(const ApiCall& call, const RecordRef&
   bundle.id = ref.id;
   ASSIGN_OR_RETURN(auto present, FindRecord<Bundle>(call, ref));
   if (present.has_value() && present->value.meta.deleting()) {
-    return MakeError(Reason::kBundleDeleting, absl::StrCat("bundle \"", ref.id, "\": is being deleted"),
+    return MakeError(Reason::kBundleDeleting,
+                     absl::StrCat("bundle \"", ref.id, "\": is being deleted"),
                      {{"resource", BundleName(ref.project, ref.id)}});
   }
   if (present.has_value()) {
-    return MakeError(Reason::kAlreadyExists, absl::StrCat("bundle \"", ref.id, "\": exists already"),
+    return MakeError(Reason::kAlreadyExists,
+                     absl::StrCat("bundle \"", ref.id, "\": exists already"),
                      {{"resource", BundleName(ref.project, ref.id)}});
   }
   InitMeta(call.now(), &bundle);
@@ -185,14 +197,16 @@ absl::StatusOr<WritePlan> PlanCreateBundle(const ApiCall& call, const RecordRef&
 
 absl::Status CheckNotDeleting(const Bundle& bundle) {
   if (!bundle.meta.deleting()) return absl::OkStatus();
-  return MakeError(Reason::kBundleDeleting, absl::StrCat("bundle \"", bundle.id, "\": is being deleted"),
+  return MakeError(Reason::kBundleDeleting,
+                   absl::StrCat("bundle \"", bundle.id, "\": is being deleted"),
                    {{"resource", BundleName(bundle.project, bundle.id)}});
 }
 
 absl::StatusOr<WritePlan> PlanUpdateBundle(const ApiCall& call, const RecordRef& ref,
-                                           const v1::UpdateBundleRequest& request, BundleWrite* write,
-                                           v1::Bundle* response) {
-  RETURN_IF_ERROR(call.rights().Check(Role::kEditor, Scope::OfProject(ref.project), "write bundles"));
+                                           const v1::UpdateBundleRequest& request,
+                                           BundleWrite* write, v1::Bundle* response) {
+  RETURN_IF_ERROR(
+      call.rights().Check(Role::kEditor, Scope::OfProject(ref.project), "write bundles"));
   std::string name = BundleName(ref.project, ref.id);
   ASSIGN_OR_RETURN(auto present, FindRecord<Bundle>(call, ref));
   if (!present.has_value()) {
@@ -203,21 +217,25 @@ absl::StatusOr<WritePlan> PlanUpdateBundle(const ApiCall& call, const RecordRef&
   RETURN_IF_ERROR(CheckEtag(request.bundle().etag(), EtagOf(present->value), name));
   RETURN_IF_ERROR(CheckNotDeleting(present->value));
   RETURN_IF_ERROR(FillManifests(call, &present->value));
-  ASSIGN_OR_RETURN(Bundle after, (MergeUpdate<Bundle>(call, present->value, request, request.bundle())));
+  ASSIGN_OR_RETURN(Bundle after,
+                   (MergeUpdate<Bundle>(call, present->value, request, request.bundle())));
   return write->Plan(&*present, std::move(after), response);
 }
 
 absl::StatusOr<WritePlan> PlanDeleteBundle(const ApiCall& call, const RecordRef& ref,
-                                           const v1::DeleteBundleRequest& request, v1::Bundle* response) {
-  RETURN_IF_ERROR(call.rights().Check(Role::kEditor, Scope::OfProject(ref.project), "delete bundles"));
+                                           const v1::DeleteBundleRequest& request,
+                                           v1::Bundle* response) {
+  RETURN_IF_ERROR(
+      call.rights().Check(Role::kEditor, Scope::OfProject(ref.project), "delete bundles"));
   std::string name = BundleName(ref.project, ref.id);
   ASSIGN_OR_RETURN(auto present, FindRecord<Bundle>(call, ref));
   if (!present.has_value()) return NotFound<Bundle>(ref);
   RETURN_IF_ERROR(CheckEtag(request.etag(), EtagOf(present->value), name));
   if (!request.confirm().empty() && request.confirm() != ref.id) {
-    return MakeError(Reason::kConfirmMismatch,
-                     absl::StrCat("confirm: must be \"", ref.id, "\", got \"", request.confirm(), "\""),
-                     {{"resource", name}});
+    return MakeError(
+        Reason::kConfirmMismatch,
+        absl::StrCat("confirm: must be \"", ref.id, "\", got \"", request.confirm(), "\""),
+        {{"resource", name}});
   }
   Bundle after = present->value;
   WritePlan plan;
@@ -235,13 +253,15 @@ absl::StatusOr<WritePlan> PlanDeleteBundle(const ApiCall& call, const RecordRef&
   RETURN_IF_ERROR(ToApi<Bundle>(call, {after, present->mod_revision}, response));
   std::vector<std::string> warnings;
   AddPlacementWarnings(call, &present->value, after, &warnings);
-  for (std::string& warning : warnings) response->mutable_status()->add_warnings(std::move(warning));
+  for (std::string& warning : warnings)
+    response->mutable_status()->add_warnings(std::move(warning));
   return plan;
 }
 
 }  // namespace
 
-absl::Status CreateBundle(ApiCall* call, const v1::CreateBundleRequest& request, v1::Bundle* response) {
+absl::Status CreateBundle(ApiCall* call, const v1::CreateBundleRequest& request,
+                          v1::Bundle* response) {
   ASSIGN_OR_RETURN(std::string project, ParseProjectParent("parent", request.parent()));
   if (project == kAnyProject) return FieldError("parent", "must name one project");
   RecordRef ref{project, request.bundle_id()};
@@ -252,8 +272,10 @@ absl::Status CreateBundle(ApiCall* call, const v1::CreateBundleRequest& request,
   });
 }
 
-absl::Status UpdateBundle(ApiCall* call, const v1::UpdateBundleRequest& request, v1::Bundle* response) {
-  ASSIGN_OR_RETURN(RecordRef ref, ParseRecordName(KeyKind::kBundle, "name", request.bundle().name()));
+absl::Status UpdateBundle(ApiCall* call, const v1::UpdateBundleRequest& request,
+                          v1::Bundle* response) {
+  ASSIGN_OR_RETURN(RecordRef ref,
+                   ParseRecordName(KeyKind::kBundle, "name", request.bundle().name()));
   RenderedOnce rendered;
   return RunWrite(call, WriteOf<Bundle>(request, ref), response, [&] {
     BundleWrite write(*call, request.validate_only(), &rendered);
@@ -261,29 +283,36 @@ absl::Status UpdateBundle(ApiCall* call, const v1::UpdateBundleRequest& request,
   });
 }
 
-absl::Status DeleteBundle(ApiCall* call, const v1::DeleteBundleRequest& request, v1::Bundle* response) {
+absl::Status DeleteBundle(ApiCall* call, const v1::DeleteBundleRequest& request,
+                          v1::Bundle* response) {
   ASSIGN_OR_RETURN(RecordRef ref, ParseRecordName(KeyKind::kBundle, "name", request.name()));
   return RunWrite(call, WriteOf<Bundle>(request, ref), response,
                   [&] { return PlanDeleteBundle(*call, ref, request, response); });
 }
 
-absl::Status ConfirmBundle(ApiCall* call, const v1::ConfirmBundleRequest& request, v1::Bundle* response) {
+absl::Status ConfirmBundle(ApiCall* call, const v1::ConfirmBundleRequest& request,
+                           v1::Bundle* response) {
   ASSIGN_OR_RETURN(RecordRef ref, ParseRecordName(KeyKind::kBundle, "name", request.name()));
-  return RunWrite(call, WriteOf<Bundle>(request, ref), response, [&]() -> absl::StatusOr<WritePlan> {
-    RETURN_IF_ERROR(call->rights().Check(Role::kEditor, Scope::OfProject(ref.project), "confirm removals"));
-    if (request.shown().empty()) {
-      return FieldError("shown", "must be the held hash of the bundle or the confirm digest of an assignment");
-    }
-    ASSIGN_OR_RETURN(auto present, FindRecord<Bundle>(*call, ref));
-    if (!present.has_value()) return NotFound<Bundle>(ref);
-    WritePlan plan;
-    ASSIGN_OR_RETURN(plan.txns, PlanConfirm(call->snapshot(), call->live(), present->value.meta.uid,
-                                            request.cluster(), request.shown(), call->now()));
-    plan.detail = absl::StrCat("confirmed ", request.shown(), request.cluster().empty() ? "" : " on ",
-                               request.cluster());
-    RETURN_IF_ERROR(ToApi<Bundle>(*call, *present, response));
-    return plan;
-  });
+  return RunWrite(
+      call, WriteOf<Bundle>(request, ref), response, [&]() -> absl::StatusOr<WritePlan> {
+        RETURN_IF_ERROR(
+            call->rights().Check(Role::kEditor, Scope::OfProject(ref.project), "confirm removals"));
+        if (request.shown().empty()) {
+          return FieldError(
+              "shown",
+              "must be the held hash of the bundle or the confirm digest of an assignment");
+        }
+        ASSIGN_OR_RETURN(auto present, FindRecord<Bundle>(*call, ref));
+        if (!present.has_value()) return NotFound<Bundle>(ref);
+        WritePlan plan;
+        ASSIGN_OR_RETURN(plan.txns,
+                         PlanConfirm(call->snapshot(), call->live(), present->value.meta.uid,
+                                     request.cluster(), request.shown(), call->now()));
+        plan.detail = absl::StrCat("confirmed ", request.shown(),
+                                   request.cluster().empty() ? "" : " on ", request.cluster());
+        RETURN_IF_ERROR(ToApi<Bundle>(*call, *present, response));
+        return plan;
+      });
 }
 
 }  // namespace nave

@@ -8,10 +8,14 @@
 
 namespace nave {
 
-absl::Status CreateBundle(ApiCall* call, const v1::CreateBundleRequest& request, v1::Bundle* response);
-absl::Status UpdateBundle(ApiCall* call, const v1::UpdateBundleRequest& request, v1::Bundle* response);
-absl::Status DeleteBundle(ApiCall* call, const v1::DeleteBundleRequest& request, v1::Bundle* response);
-absl::Status ConfirmBundle(ApiCall* call, const v1::ConfirmBundleRequest& request, v1::Bundle* response);
+absl::Status CreateBundle(ApiCall* call, const v1::CreateBundleRequest& request,
+                          v1::Bundle* response);
+absl::Status UpdateBundle(ApiCall* call, const v1::UpdateBundleRequest& request,
+                          v1::Bundle* response);
+absl::Status DeleteBundle(ApiCall* call, const v1::DeleteBundleRequest& request,
+                          v1::Bundle* response);
+absl::Status ConfirmBundle(ApiCall* call, const v1::ConfirmBundleRequest& request,
+                           v1::Bundle* response);
 
 }  // namespace nave
 

@@ -60,14 +60,17 @@ absl::StatusOr<Caller> CallRunner::CallerOf(const grpc::CallbackServerContext& c
   }
   Peer peer;
   // A token decides alone.
-  if (!authorization.has_value()) peer = PeerOf(context, state_->backend->Roots(), state_->backend->Now());
+  if (!authorization.has_value())
+    peer = PeerOf(context, state_->backend->Roots(), state_->backend->Now());
   auto tokens = state_->tokens->Current();
-  absl::StatusOr<Caller> caller = Authenticate(peer, state_->backend->Facts().hub_id, authorization, *tokens);
+  absl::StatusOr<Caller> caller =
+      Authenticate(peer, state_->backend->Facts().hub_id, authorization, *tokens);
   if (caller.ok()) caller->address = context.peer();
   return caller;
 }
 
-absl::Status CallRunner::Execute(grpc::CallbackServerContext* context, const char* method, const Message& request,
+absl::Status CallRunner::Execute(grpc::CallbackServerContext* context, const char* method,
+                                 const Message& request,
                                  const std::function<absl::Status(ApiCall*)>& body) {
   absl::StatusOr<Caller> caller = CallerOf(*context);
   if (!caller.ok()) {
@@ -85,8 +88,9 @@ absl::Status CallRunner::Execute(grpc::CallbackServerContext* context, const cha
   return status;
 }
 
-void CallRunner::Start(grpc::CallbackServerContext* context, const char* method, const Message& request,
-                       std::function<absl::Status(ApiCall*)> body, std::function<void(grpc::Status)> failed) {
+void CallRunner::Start(grpc::CallbackServerContext* context, const char* method,
+                       const Message& request, std::function<absl::Status(ApiCall*)> body,
+                       std::function<void(grpc::Status)> failed) {
   auto run = [this, context, method, &request, body = std::move(body), failed] {
     absl::Status status = Execute(context, method, request, body);
     if (!status.ok()) failed(Answer(status, method));
@@ -94,13 +98,14 @@ void CallRunner::Start(grpc::CallbackServerContext* context, const char* method,
   if (!state_->pool.Post(std::move(run))) failed(Answer(Busy(), method));
 }
 
-grpc::ServerUnaryReactor* CallRunner::RunUnary(grpc::CallbackServerContext* context, const char* method,
-                                               const Message& request,
+grpc::ServerUnaryReactor* CallRunner::RunUnary(grpc::CallbackServerContext* context,
+                                               const char* method, const Message& request,
                                                std::function<absl::Status(ApiCall*)> body) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   auto run = [this, context, method, &request, reactor, body = std::move(body)] {
     // The caller went away while it waited: nothing was begun.
-    if (context->IsCancelled()) return reactor->Finish(grpc::Status(grpc::StatusCode::CANCELLED, "cancelled"));
+    if (context->IsCancelled())
+      return reactor->Finish(grpc::Status(grpc::StatusCode::CANCELLED, "cancelled"));
     absl::Status status = Execute(context, method, request, body);
     reactor->Finish(Answer(status, method));
   };

@@ -9,8 +9,10 @@
 
 namespace nave {
 
-absl::Status DiagnoseBundle(ApiCall* call, const v1::DiagnoseBundleRequest& request, v1::Diagnosis* response);
-absl::Status DiagnoseCluster(ApiCall* call, const v1::DiagnoseClusterRequest& request, v1::Diagnosis* response);
+absl::Status DiagnoseBundle(ApiCall* call, const v1::DiagnoseBundleRequest& request,
+                            v1::Diagnosis* response);
+absl::Status DiagnoseCluster(ApiCall* call, const v1::DiagnoseClusterRequest& request,
+                             v1::Diagnosis* response);
 
 }  // namespace nave
 

@@ -32,7 +32,8 @@ absl::Status GetEvent(ApiCall* call, const v1::GetEventRequest& request, v1::Eve
   return GetRecord<Event>(call, request, response);
 }
 
-absl::Status ListEvents(ApiCall* call, const v1::ListEventsRequest& request, v1::ListEventsResponse* response) {
+absl::Status ListEvents(ApiCall* call, const v1::ListEventsRequest& request,
+                        v1::ListEventsResponse* response) {
   ASSIGN_OR_RETURN(EventFilter filter, ParseEventFilter(*call, request.parent(), request.about()));
   return ListRecords<Event>(
       call, request, filter.project, [&](const Event& event) { return filter.Matches(event); },

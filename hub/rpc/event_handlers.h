@@ -13,7 +13,8 @@
 namespace nave {
 
 absl::Status GetEvent(ApiCall* call, const v1::GetEventRequest& request, v1::Event* response);
-absl::Status ListEvents(ApiCall* call, const v1::ListEventsRequest& request, v1::ListEventsResponse* response);
+absl::Status ListEvents(ApiCall* call, const v1::ListEventsRequest& request,
+                        v1::ListEventsResponse* response);
 
 // Parent and `about` of a list or watch of events.
 struct EventFilter {
@@ -24,7 +25,8 @@ struct EventFilter {
   std::string about;
   bool Matches(const Event& event) const;
 };
-absl::StatusOr<EventFilter> ParseEventFilter(const ApiCall& call, const std::string& parent, const std::string& about);
+absl::StatusOr<EventFilter> ParseEventFilter(const ApiCall& call, const std::string& parent,
+                                             const std::string& about);
 
 }  // namespace nave
 

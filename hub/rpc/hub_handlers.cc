@@ -23,7 +23,8 @@ void CountClusters(const ApiCall& call, v1::Hub* response) {
     auto live = call.live().Find(uid);
     if (live != nullptr && live->connected) response->set_sessions(response->sessions() + 1);
     if (!MayReadRecord(call, cluster.value)) return;
-    ClusterStatus status = DeriveClusterStatus(call.snapshot(), cluster.value, live.get(), call.now());
+    ClusterStatus status =
+        DeriveClusterStatus(call.snapshot(), cluster.value, live.get(), call.now());
     ++(*response->mutable_clusters_by_phase())[std::string(FormatClusterPhase(status.phase))];
     response->set_clusters(response->clusters() + 1);
   });
@@ -33,7 +34,8 @@ void CountBundles(const ApiCall& call, v1::Hub* response) {
   call.snapshot().bundles.ForEach([&](const Uuid&, const Versioned<Bundle>& bundle) {
     if (!MayReadRecord(call, bundle.value)) return;
     response->set_bundles(response->bundles() + 1);
-    BundleStatus status = DeriveBundleStatus(call.snapshot(), bundle.value, call.live(), call.now());
+    BundleStatus status =
+        DeriveBundleStatus(call.snapshot(), bundle.value, call.live(), call.now());
     const Condition* ready = FindCondition(status.conditions, "Ready");
     if (ready != nullptr && ready->status == ConditionStatus::kTrue) {
       response->set_bundles_ready(response->bundles_ready() + 1);
@@ -57,9 +59,12 @@ void AddUnknown(const ApiCall& call, v1::Hub* response) {
 
 std::string ScopeName(const Scope& scope) {
   switch (scope.kind) {
-    case Scope::Kind::kHub: return "hub";
-    case Scope::Kind::kProject: return ProjectName(scope.id);
-    case Scope::Kind::kClusterSet: return ClusterSetName(scope.id);
+    case Scope::Kind::kHub:
+      return "hub";
+    case Scope::Kind::kProject:
+      return ProjectName(scope.id);
+    case Scope::Kind::kClusterSet:
+      return ClusterSetName(scope.id);
   }
   return "";
 }
@@ -67,7 +72,8 @@ std::string ScopeName(const Scope& scope) {
 // Builds the transactions of AdoptHub.
 class HubAdoption {
  public:
-  HubAdoption(const ApiCall& call, const v1::AdoptHubRequest& request, v1::AdoptHubResponse* response)
+  HubAdoption(const ApiCall& call, const v1::AdoptHubRequest& request,
+              v1::AdoptHubResponse* response)
       : call_(call), request_(request), response_(response) {}
 
   absl::StatusOr<WritePlan> Plan() {
@@ -77,7 +83,8 @@ class HubAdoption {
     // Last: what was voided and removed is in force before an agent follows.
     ASSIGN_OR_RETURN(ControlTxn adopt, PlanAdoptAnew(call_, {}));
     plan_.txns.push_back(std::move(adopt));
-    plan_.detail = absl::StrCat("adopted ", response_->adopted_total(), ", accepted ", response_->accepted_total());
+    plan_.detail = absl::StrCat("adopted ", response_->adopted_total(), ", accepted ",
+                                response_->accepted_total());
     return std::move(plan_);
   }
 
@@ -87,13 +94,16 @@ class HubAdoption {
     for (const UnknownCluster& unknown : call_.backend().live()->Unknown()) {
       std::string id = unknown.id;
       // Two certificates of one name: the second record gets a name of its own.
-      bool free = IsId(id) && call_.snapshot().names->clusters.count(id) == 0 && taken.count(id) == 0;
+      bool free =
+          IsId(id) && call_.snapshot().names->clusters.count(id) == 0 && taken.count(id) == 0;
       if (!free) id = absl::StrCat("cluster-", unknown.uid.ToString().substr(0, 8));
-      ASSIGN_OR_RETURN(ControlTxn txn, PlanAcceptUnknown(call_.snapshot(), unknown, id, "default", call_.now()));
+      ASSIGN_OR_RETURN(ControlTxn txn,
+                       PlanAcceptUnknown(call_.snapshot(), unknown, id, "default", call_.now()));
       taken.insert(id);
       plan_.txns.push_back(std::move(txn));
       response_->set_accepted_total(response_->accepted_total() + 1);
-      if (static_cast<size_t>(response_->accepted_size()) < kNamesShownMax) response_->add_accepted(id);
+      if (static_cast<size_t>(response_->accepted_size()) < kNamesShownMax)
+        response_->add_accepted(id);
     }
     return absl::OkStatus();
   }
@@ -104,10 +114,12 @@ class HubAdoption {
       auto live = call_.live().Find(uid);
       if (live != nullptr && !live->hold_reason.empty()) {
         response_->set_adopted_total(response_->adopted_total() + 1);
-        if (static_cast<size_t>(response_->adopted_size()) < kNamesShownMax) response_->add_adopted(id);
+        if (static_cast<size_t>(response_->adopted_size()) < kNamesShownMax)
+          response_->add_adopted(id);
       }
       size_t unclaimed = UnclaimedKeys(call_.snapshot(), call_.live(), uid).size();
-      response_->set_not_desired_total(response_->not_desired_total() + static_cast<uint32_t>(unclaimed));
+      response_->set_not_desired_total(response_->not_desired_total() +
+                                       static_cast<uint32_t>(unclaimed));
       if (!request_.remove_unclaimed() || unclaimed == 0) continue;
       auto txns = PlanRemoveUnclaimed(call_.snapshot(), call_.live(), uid, confirmed, call_.now());
       for (ControlTxn& txn : txns) plan_.txns.push_back(std::move(txn));
@@ -153,21 +165,26 @@ absl::Status GetHub(ApiCall* call, const v1::GetHubRequest&, v1::Hub* response) 
   if (!call->snapshot().terms->empty()) {
     const TermRecord& term = call->snapshot().terms->back();
     response->set_term(term.number);
-    if (!TimeToProto(term.start_time, response->mutable_term_start_time())) response->clear_term_start_time();
+    if (!TimeToProto(term.start_time, response->mutable_term_start_time()))
+      response->clear_term_start_time();
   }
-  for (const Condition& condition : facts.conditions) ToProto(condition, response->add_conditions());
+  for (const Condition& condition : facts.conditions)
+    ToProto(condition, response->add_conditions());
   AddUnknown(*call, response);
   return absl::OkStatus();
 }
 
-absl::Status AdoptHub(ApiCall* call, const v1::AdoptHubRequest& request, v1::AdoptHubResponse* response) {
+absl::Status AdoptHub(ApiCall* call, const v1::AdoptHubRequest& request,
+                      v1::AdoptHubResponse* response) {
   RETURN_IF_ERROR(call->rights().Check(Role::kAdmin, Scope::Hub(), "adopt the hub"));
   if (!request.confirm().empty() && request.confirm() != "hub") {
     return MakeError(Reason::kConfirmMismatch,
-                     absl::StrCat("confirm: must be \"hub\", got \"", request.confirm(), "\""), {{"resource", "hub"}});
+                     absl::StrCat("confirm: must be \"hub\", got \"", request.confirm(), "\""),
+                     {{"resource", "hub"}});
   }
   WriteRequest write{&request, request.validate_only(), request.request_id(), "hub", false};
-  return RunWrite(call, write, response, [&] { return HubAdoption(*call, request, response).Plan(); });
+  return RunWrite(call, write, response,
+                  [&] { return HubAdoption(*call, request, response).Plan(); });
 }
 
 absl::Status WhoAmI(ApiCall* call, const v1::WhoAmIRequest&, v1::WhoAmIResponse* response) {

@@ -9,7 +9,8 @@
 namespace nave {
 
 absl::Status GetHub(ApiCall* call, const v1::GetHubRequest& request, v1::Hub* response);
-absl::Status AdoptHub(ApiCall* call, const v1::AdoptHubRequest& request, v1::AdoptHubResponse* response);
+absl::Status AdoptHub(ApiCall* call, const v1::AdoptHubRequest& request,
+                      v1::AdoptHubResponse* response);
 absl::Status WhoAmI(ApiCall* call, const v1::WhoAmIRequest& request, v1::WhoAmIResponse* response);
 
 }  // namespace nave

@@ -9,26 +9,31 @@
 namespace nave {
 namespace {
 
-// What a token may be made for: a set that exists, a cluster that has no identity yet, or one that is to get a new one.
+// What a token may be made for: a set that exists, a cluster that has no identity yet, or one that
+// is to get a new one.
 absl::Status CheckTokenCluster(const ApiCall& call, const JoinToken& token) {
   if (token.cluster.empty()) return absl::OkStatus();
   auto cluster = call.snapshot().ClusterById(token.cluster);
   std::string name = ClusterName(token.cluster);
   if (cluster == nullptr) {
     if (!token.rejoin) return absl::OkStatus();
-    return MakeError(Reason::kNotFound, absl::StrCat("cluster \"", token.cluster, "\": does not exist, so none can rejoin"),
-                     {{"resource", name}});
+    return MakeError(
+        Reason::kNotFound,
+        absl::StrCat("cluster \"", token.cluster, "\": does not exist, so none can rejoin"),
+        {{"resource", name}});
   }
   const Cluster& record = cluster->value;
   RETURN_IF_ERROR(call.rights().Check(Role::kAdmin, Scope::OfClusterSet(record.spec.cluster_set),
                                       "make join tokens for its clusters"));
   if (record.status.removing) {
-    return MakeError(Reason::kClusterStateConflict, absl::StrCat("cluster \"", token.cluster, "\": is being removed"),
+    return MakeError(Reason::kClusterStateConflict,
+                     absl::StrCat("cluster \"", token.cluster, "\": is being removed"),
                      {{"resource", name}});
   }
   bool enrolled = record.status.certificate_generation > 0;
   if (!enrolled || token.rejoin) return absl::OkStatus();
-  return MakeError(Reason::kAlreadyEnrolled, absl::StrCat("cluster \"", token.cluster, "\": has an identity already"),
+  return MakeError(Reason::kAlreadyEnrolled,
+                   absl::StrCat("cluster \"", token.cluster, "\": has an identity already"),
                    {{"resource", name}});
 }
 
@@ -43,13 +48,15 @@ absl::Status CheckToken(const ApiCall& call, const JoinToken& token) {
 
 }  // namespace
 
-absl::Status GetJoinToken(ApiCall* call, const v1::GetJoinTokenRequest& request, v1::JoinToken* response) {
+absl::Status GetJoinToken(ApiCall* call, const v1::GetJoinTokenRequest& request,
+                          v1::JoinToken* response) {
   return GetRecord<JoinToken>(call, request, response);
 }
 
 absl::Status ListJoinTokens(ApiCall* call, const v1::ListJoinTokensRequest& request,
                             v1::ListJoinTokensResponse* response) {
-  return ListRecords<JoinToken>(call, request, "", nullptr, response->mutable_join_tokens(), response);
+  return ListRecords<JoinToken>(call, request, "", nullptr, response->mutable_join_tokens(),
+                                response);
 }
 
 absl::Status CreateJoinToken(ApiCall* call, const v1::CreateJoinTokenRequest& request,

@@ -10,7 +10,8 @@
 
 namespace nave {
 
-absl::Status GetJoinToken(ApiCall* call, const v1::GetJoinTokenRequest& request, v1::JoinToken* response);
+absl::Status GetJoinToken(ApiCall* call, const v1::GetJoinTokenRequest& request,
+                          v1::JoinToken* response);
 absl::Status ListJoinTokens(ApiCall* call, const v1::ListJoinTokensRequest& request,
                             v1::ListJoinTokensResponse* response);
 absl::Status CreateJoinToken(ApiCall* call, const v1::CreateJoinTokenRequest& request,

@@ -19,11 +19,16 @@ constexpr size_t kStorePage = 200;
 
 absl::string_view CollectionOf(KeyKind kind) {
   switch (kind) {
-    case KeyKind::kProject: return "projects";
-    case KeyKind::kClusterSet: return "clusterSets";
-    case KeyKind::kCluster: return "clusters";
-    case KeyKind::kRoleBinding: return "roleBindings";
-    default: return "joinTokens";
+    case KeyKind::kProject:
+      return "projects";
+    case KeyKind::kClusterSet:
+      return "clusterSets";
+    case KeyKind::kCluster:
+      return "clusters";
+    case KeyKind::kRoleBinding:
+      return "roleBindings";
+    default:
+      return "joinTokens";
   }
 }
 
@@ -63,8 +68,10 @@ std::optional<Versioned<Record>> Copy(const std::shared_ptr<const Versioned<Reco
 }
 
 template <typename Record>
-absl::StatusOr<std::optional<Versioned<Record>>> FindStored(const ApiCall& call, const RecordRef& ref) {
-  ASSIGN_OR_RETURN(std::optional<StoredValue> stored, call.store().Get(RecordKey(Kind<Record>::kKey, ref)));
+absl::StatusOr<std::optional<Versioned<Record>>> FindStored(const ApiCall& call,
+                                                            const RecordRef& ref) {
+  ASSIGN_OR_RETURN(std::optional<StoredValue> stored,
+                   call.store().Get(RecordKey(Kind<Record>::kKey, ref)));
   if (!stored.has_value()) return std::optional<Versioned<Record>>();
   ASSIGN_OR_RETURN(Record record, DecodeRecord<Record>(stored->bytes));
   return std::optional<Versioned<Record>>({std::move(record), stored->mod_revision});
@@ -98,7 +105,8 @@ absl::Status VisitStored(const ApiCall& call, absl::string_view prefix, absl::st
 }
 
 template <typename Record>
-absl::Status ToApiDerived(const ApiCall& call, const Versioned<Record>& record, typename Kind<Record>::Proto* out) {
+absl::Status ToApiDerived(const ApiCall& call, const Versioned<Record>& record,
+                          typename Kind<Record>::Proto* out) {
   Record filled = record.value;
   filled.meta.resource_version = record.mod_revision;
   Derive(call.snapshot(), call.live(), call.now(), &filled);
@@ -108,7 +116,8 @@ absl::Status ToApiDerived(const ApiCall& call, const Versioned<Record>& record, 
 
 }  // namespace
 
-absl::StatusOr<RecordRef> ParseRecordName(KeyKind kind, absl::string_view field, absl::string_view name) {
+absl::StatusOr<RecordRef> ParseRecordName(KeyKind kind, absl::string_view field,
+                                          absl::string_view name) {
   if (kind == KeyKind::kBundle) {
     ASSIGN_OR_RETURN(BundleRef ref, ParseBundleName(field, name));
     return RecordRef{ref.project, ref.bundle};
@@ -123,56 +132,77 @@ absl::StatusOr<RecordRef> ParseRecordName(KeyKind kind, absl::string_view field,
 
 std::string RecordName(KeyKind kind, const RecordRef& ref) {
   switch (kind) {
-    case KeyKind::kProject: return ProjectName(ref.id);
-    case KeyKind::kClusterSet: return ClusterSetName(ref.id);
-    case KeyKind::kCluster: return ClusterName(ref.id);
-    case KeyKind::kRoleBinding: return RoleBindingName(ref.id);
-    case KeyKind::kBundle: return BundleName(ref.project, ref.id);
-    case KeyKind::kEvent: return EventName(ref.project, ref.id);
-    default: return JoinTokenName(ref.id);
+    case KeyKind::kProject:
+      return ProjectName(ref.id);
+    case KeyKind::kClusterSet:
+      return ClusterSetName(ref.id);
+    case KeyKind::kCluster:
+      return ClusterName(ref.id);
+    case KeyKind::kRoleBinding:
+      return RoleBindingName(ref.id);
+    case KeyKind::kBundle:
+      return BundleName(ref.project, ref.id);
+    case KeyKind::kEvent:
+      return EventName(ref.project, ref.id);
+    default:
+      return JoinTokenName(ref.id);
   }
 }
 
 std::string RecordKey(KeyKind kind, const RecordRef& ref) {
   switch (kind) {
-    case KeyKind::kProject: return ProjectKey(ref.id);
-    case KeyKind::kClusterSet: return ClusterSetKey(ref.id);
-    case KeyKind::kCluster: return ClusterKey(ref.id);
-    case KeyKind::kRoleBinding: return RoleBindingKey(ref.id);
-    case KeyKind::kBundle: return BundleKey(ref.project, ref.id);
-    case KeyKind::kEvent: return EventKey(ref.project, ref.id);
-    default: return JoinTokenKey(ref.id);
+    case KeyKind::kProject:
+      return ProjectKey(ref.id);
+    case KeyKind::kClusterSet:
+      return ClusterSetKey(ref.id);
+    case KeyKind::kCluster:
+      return ClusterKey(ref.id);
+    case KeyKind::kRoleBinding:
+      return RoleBindingKey(ref.id);
+    case KeyKind::kBundle:
+      return BundleKey(ref.project, ref.id);
+    case KeyKind::kEvent:
+      return EventKey(ref.project, ref.id);
+    default:
+      return JoinTokenKey(ref.id);
   }
 }
 
 // --- Reading one.
 
 template <>
-absl::StatusOr<std::optional<Versioned<Project>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<Project>>> FindRecord(const ApiCall& call,
+                                                             const RecordRef& ref) {
   return Find<Project>(call, ref);
 }
 template <>
-absl::StatusOr<std::optional<Versioned<ClusterSet>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<ClusterSet>>> FindRecord(const ApiCall& call,
+                                                                const RecordRef& ref) {
   return Find<ClusterSet>(call, ref);
 }
 template <>
-absl::StatusOr<std::optional<Versioned<RoleBinding>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<RoleBinding>>> FindRecord(const ApiCall& call,
+                                                                 const RecordRef& ref) {
   return Find<RoleBinding>(call, ref);
 }
 template <>
-absl::StatusOr<std::optional<Versioned<Cluster>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<Cluster>>> FindRecord(const ApiCall& call,
+                                                             const RecordRef& ref) {
   return Copy(call.snapshot().ClusterById(ref.id));
 }
 template <>
-absl::StatusOr<std::optional<Versioned<Bundle>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<Bundle>>> FindRecord(const ApiCall& call,
+                                                            const RecordRef& ref) {
   return Copy(call.snapshot().BundleById(ref.project, ref.id));
 }
 template <>
-absl::StatusOr<std::optional<Versioned<JoinToken>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<JoinToken>>> FindRecord(const ApiCall& call,
+                                                               const RecordRef& ref) {
   return FindStored<JoinToken>(call, ref);
 }
 template <>
-absl::StatusOr<std::optional<Versioned<Event>>> FindRecord(const ApiCall& call, const RecordRef& ref) {
+absl::StatusOr<std::optional<Versioned<Event>>> FindRecord(const ApiCall& call,
+                                                           const RecordRef& ref) {
   return FindStored<Event>(call, ref);
 }
 
@@ -226,7 +256,8 @@ absl::Status VisitRecords(const ApiCall& call, absl::string_view, absl::string_v
 template <>
 absl::Status VisitRecords(const ApiCall& call, absl::string_view project, absl::string_view after,
                           const std::function<bool(const Versioned<Event>&)>& visit) {
-  if (project == kAnyProject) return VisitStored<Event>(call, KindPrefix(KeyKind::kEvent), after, visit);
+  if (project == kAnyProject)
+    return VisitStored<Event>(call, KindPrefix(KeyKind::kEvent), after, visit);
   return VisitStored<Event>(call, ProjectPrefix(KeyKind::kEvent, project), after, visit);
 }
 
@@ -261,7 +292,8 @@ template absl::Status CheckRead(const ApiCall&, const Event&);
 // --- Answers.
 
 template <typename Record>
-absl::Status ToApi(const ApiCall& call, const Versioned<Record>& record, typename Kind<Record>::Proto* out) {
+absl::Status ToApi(const ApiCall& call, const Versioned<Record>& record,
+                   typename Kind<Record>::Proto* out) {
   return ToApiDerived(call, record, out);
 }
 template absl::Status ToApi(const ApiCall&, const Versioned<Project>&, v1::Project*);

@@ -1,4 +1,5 @@
-// How handlers that are the same for all kinds get at a kind's records: names, keys, and where they are read.
+// How handlers that are the same for all kinds get at a kind's records: names, keys, and where they
+// are read.
 #ifndef NAVE_HUB_RPC_KINDS_H_
 #define NAVE_HUB_RPC_KINDS_H_
 
@@ -79,7 +80,8 @@ struct Kind<Event> {
 };
 
 // Refused with INVALID_FIELD, the field being `field`.
-absl::StatusOr<RecordRef> ParseRecordName(KeyKind kind, absl::string_view field, absl::string_view name);
+absl::StatusOr<RecordRef> ParseRecordName(KeyKind kind, absl::string_view field,
+                                          absl::string_view name);
 std::string RecordName(KeyKind kind, const RecordRef& ref);
 std::string RecordKey(KeyKind kind, const RecordRef& ref);
 
@@ -91,12 +93,15 @@ inline RecordRef RefOf(const JoinToken& record) { return {"", record.id}; }
 inline RecordRef RefOf(const Bundle& record) { return {record.project, record.id}; }
 inline RecordRef RefOf(const Event& record) { return {record.project, record.id}; }
 
-// The record of that name, by the call's snapshot; join tokens and events from the store. nullopt: there is none.
+// The record of that name, by the call's snapshot; join tokens and events from the store. nullopt:
+// there is none.
 template <typename Record>
-absl::StatusOr<std::optional<Versioned<Record>>> FindRecord(const ApiCall& call, const RecordRef& ref);
+absl::StatusOr<std::optional<Versioned<Record>>> FindRecord(const ApiCall& call,
+                                                            const RecordRef& ref);
 
-// Visits records after `after` (a store key; empty: all) in the order of their keys until `visit` returns false. `project`:
-// only of that one, kAnyProject: of all; ignored for kinds in no project (for events: empty means those of none).
+// Visits records after `after` (a store key; empty: all) in the order of their keys until `visit`
+// returns false. `project`: only of that one, kAnyProject: of all; ignored for kinds in no project
+// (for events: empty means those of none).
 template <typename Record>
 absl::Status VisitRecords(const ApiCall& call, absl::string_view project, absl::string_view after,
                           const std::function<bool(const Versioned<Record>&)>& visit);
@@ -111,7 +116,8 @@ absl::Status CheckRead(const ApiCall& call, const Record& record);
 
 // The record as the API gives it, with what is derived.
 template <typename Record>
-absl::Status ToApi(const ApiCall& call, const Versioned<Record>& record, typename Kind<Record>::Proto* out);
+absl::Status ToApi(const ApiCall& call, const Versioned<Record>& record,
+                   typename Kind<Record>::Proto* out);
 
 }  // namespace nave
 

@@ -68,8 +68,9 @@ class FetchReactor : public grpc::ServerWriteReactor<pb::Chunk> {
   pb::Chunk chunk_;
 };
 
-using Base = pb::AgentLink::WithRawCallbackMethod_Connect<pb::AgentLink::WithCallbackMethod_Enroll<
-    pb::AgentLink::WithCallbackMethod_Renew<pb::AgentLink::WithCallbackMethod_FetchBlobs<pb::AgentLink::Service>>>>;
+using Base = pb::AgentLink::WithRawCallbackMethod_Connect<
+    pb::AgentLink::WithCallbackMethod_Enroll<pb::AgentLink::WithCallbackMethod_Renew<
+        pb::AgentLink::WithCallbackMethod_FetchBlobs<pb::AgentLink::Service>>>>;
 
 class LinkService : public Base {
  public:
@@ -81,11 +82,12 @@ class LinkService : public Base {
     return StartLinkStream(loop_, host_, Identify(*context));
   }
 
-  grpc::ServerUnaryReactor* Enroll(grpc::CallbackServerContext* context, const pb::EnrollRequest* request,
+  grpc::ServerUnaryReactor* Enroll(grpc::CallbackServerContext* context,
+                                   const pb::EnrollRequest* request,
                                    pb::EnrollResponse* response) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    EnrollCall call{request->token(), request->csr_pem(), request->kube_system_uid(), request->agent_version(),
-                    context->peer()};
+    EnrollCall call{request->token(), request->csr_pem(), request->kube_system_uid(),
+                    request->agent_version(), context->peer()};
     worker_->Post([this, reactor, response, call = std::move(call)] {
       absl::StatusOr<EnrollReply> answer = backend_->Enroll(call);
       if (!answer.ok()) return reactor->Finish(ToGrpcStatus(answer.status()));
@@ -99,10 +101,12 @@ class LinkService : public Base {
     return reactor;
   }
 
-  grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context, const pb::RenewRequest* request,
+  grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context,
+                                  const pb::RenewRequest* request,
                                   pb::RenewResponse* response) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    RenewCall call{PeerOf(*context, backend_->Roots(), absl::Now()), request->csr_pem(), context->peer()};
+    RenewCall call{PeerOf(*context, backend_->Roots(), absl::Now()), request->csr_pem(),
+                   context->peer()};
     worker_->Post([this, reactor, response, call = std::move(call)] {
       absl::StatusOr<RenewReply> answer = backend_->Renew(call);
       if (!answer.ok()) return reactor->Finish(ToGrpcStatus(answer.status()));
@@ -123,12 +127,14 @@ class LinkService : public Base {
     auto* reactor = new FetchReactor(std::move(wants));
     if (identity.refusal.has_value()) {
       bool expired = identity.refusal->reason == RefusalReason::kCertExpired;
-      reactor->Fail(MakeError(expired ? Reason::kCertExpired : Reason::kCertUntrusted, identity.refusal->message));
+      reactor->Fail(MakeError(expired ? Reason::kCertExpired : Reason::kCertUntrusted,
+                              identity.refusal->message));
     } else if (request->wants_size() > kWantsMax) {
       reactor->Fail(MakeError(Reason::kLimitExceeded, "wants: at most 10000 in one call"));
     } else {
       worker_->Post([this, reactor, cluster = identity.identity.cluster] {
-        absl::StatusOr<std::vector<BlobPtr>> blobs = backend_->FetchBlobs(cluster, reactor->wants());
+        absl::StatusOr<std::vector<BlobPtr>> blobs =
+            backend_->FetchBlobs(cluster, reactor->wants());
         if (!blobs.ok()) return reactor->Fail(blobs.status());
         reactor->Send(*std::move(blobs));
       });

@@ -51,8 +51,8 @@ class LinkBackend {
   virtual ~LinkBackend() = default;
   virtual absl::StatusOr<EnrollReply> Enroll(const EnrollCall& call) = 0;
   virtual absl::StatusOr<RenewReply> Renew(const RenewCall& call) = 0;
-  // The blobs among `wants` that are assigned to the cluster, in order; nullptr for one that is not.
-  // FAILED_PRECONDITION NO_SESSION.
+  // The blobs among `wants` that are assigned to the cluster, in order; nullptr for one that is
+  // not. FAILED_PRECONDITION NO_SESSION.
   virtual absl::StatusOr<std::vector<BlobPtr>> FetchBlobs(const Uuid& cluster,
                                                           const std::vector<Digest>& wants) = 0;
   // Trusted client roots, PEM. Any thread; does not block.
@@ -60,8 +60,9 @@ class LinkBackend {
   virtual std::string HubId() = 0;
 };
 
-// The callback service: gRPC's threads only convert and post. Frames go to `host` on `loop`. Every handler verifies the peer
-// first. `loop`, `worker`, `host` and `backend` must outlive the server that the service is registered with.
+// The callback service: gRPC's threads only convert and post. Frames go to `host` on `loop`. Every
+// handler verifies the peer first. `loop`, `worker`, `host` and `backend` must outlive the server
+// that the service is registered with.
 std::unique_ptr<grpc::Service> MakeLinkService(Executor* loop, Executor* worker, SessionHost* host,
                                                LinkBackend* backend);
 

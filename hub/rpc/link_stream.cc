@@ -13,8 +13,9 @@ using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 // A slice that keeps the shared set alive until gRPC has sent it.
 grpc::Slice ShareSlice(const BlobSetPtr& set) {
   auto* reference = new BlobSetPtr(set);
-  return grpc::Slice(const_cast<char*>(set->encoded.data()), set->encoded.size(),
-                     [](void* user_data) { delete static_cast<BlobSetPtr*>(user_data); }, reference);
+  return grpc::Slice(
+      const_cast<char*>(set->encoded.data()), set->encoded.size(),
+      [](void* user_data) { delete static_cast<BlobSetPtr*>(user_data); }, reference);
 }
 
 std::string ToString(const grpc::ByteBuffer& buffer) {
@@ -74,7 +75,8 @@ class LinkReactor : public Reactor {
       } else {
         host_->OnBadFrame(id_, std::string(frame.status().message()));
       }
-      // The next frame is taken when this one was handled: HTTP/2's own windows are the back-pressure.
+      // The next frame is taken when this one was handled: HTTP/2's own windows are the
+      // back-pressure.
       if (!finished_) StartRead(&incoming_);
     });
   }
@@ -125,7 +127,8 @@ void LinkStream::Close() {
 
 }  // namespace
 
-LinkIdentity IdentifyCluster(const Peer& peer, absl::string_view hub_id, absl::string_view address) {
+LinkIdentity IdentifyCluster(const Peer& peer, absl::string_view hub_id,
+                             absl::string_view address) {
   LinkIdentity result;
   auto refuse = [&](RefusalReason reason, std::string message) {
     result.refusal = Refusal{reason, std::move(message), std::nullopt};
@@ -137,8 +140,9 @@ LinkIdentity IdentifyCluster(const Peer& peer, absl::string_view hub_id, absl::s
   std::optional<Uuid> uid = Uuid::Parse(peer.uri.name);
   bool ours = peer.uri.hub_id == hub_id && peer.uri.kind == PeerKind::kCluster && uid.has_value();
   if (peer.outcome == PeerOutcome::kUntrusted || !ours) {
-    return refuse(RefusalReason::kCertUntrusted,
-                  peer.detail.empty() ? "the certificate is not that of a cluster of this hub" : peer.detail);
+    return refuse(
+        RefusalReason::kCertUntrusted,
+        peer.detail.empty() ? "the certificate is not that of a cluster of this hub" : peer.detail);
   }
   if (peer.outcome == PeerOutcome::kExpired) {
     return refuse(RefusalReason::kCertExpired, "the certificate has expired");

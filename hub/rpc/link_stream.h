@@ -13,8 +13,8 @@
 
 namespace nave {
 
-// The cluster that `peer` speaks for, or why it cannot: a typed refusal instead of a failed handshake, which would tell the
-// agent nothing.
+// The cluster that `peer` speaks for, or why it cannot: a typed refusal instead of a failed
+// handshake, which would tell the agent nothing.
 struct LinkIdentity {
   PeerIdentity identity;
   std::optional<Refusal> refusal;
@@ -22,8 +22,9 @@ struct LinkIdentity {
 LinkIdentity IdentifyCluster(const Peer& peer, absl::string_view hub_id, absl::string_view address);
 
 // Deletes itself when the call is over.
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartLinkStream(Executor* loop, SessionHost* host,
-                                                                            LinkIdentity identity);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartLinkStream(Executor* loop,
+                                                                             SessionHost* host,
+                                                                             LinkIdentity identity);
 
 // A frame as gRPC sends it: the shared blobs' buffers are referenced, not copied.
 grpc::ByteBuffer EncodeFrame(const HubFrame& frame);

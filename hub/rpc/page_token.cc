@@ -15,7 +15,8 @@ constexpr size_t kTagBytes = 12;
 
 std::string Tag(absl::string_view secret, absl::string_view arguments, absl::string_view last) {
   Sha256Builder builder;
-  for (absl::string_view part : {secret, arguments, last}) builder.Add(absl::StrCat(part.size(), ":", part));
+  for (absl::string_view part : {secret, arguments, last})
+    builder.Add(absl::StrCat(part.size(), ":", part));
   return std::string(builder.Finish().View().substr(0, kTagBytes));
 }
 
@@ -34,12 +35,14 @@ std::string Mask(absl::string_view secret, absl::string_view tag, absl::string_v
 }  // namespace
 
 absl::StatusOr<size_t> PageSize(int32_t requested) {
-  if (requested < 0) return FieldError("page_size", absl::StrCat("must not be negative, got ", requested));
+  if (requested < 0)
+    return FieldError("page_size", absl::StrCat("must not be negative, got ", requested));
   if (requested == 0) return kPageSizeDefault;
   return std::min(requested, kPageSizeMax);
 }
 
-std::string MakePageToken(absl::string_view secret, absl::string_view arguments, absl::string_view last) {
+std::string MakePageToken(absl::string_view secret, absl::string_view arguments,
+                          absl::string_view last) {
   std::string tag = Tag(secret, arguments, last);
   return absl::WebSafeBase64Escape(absl::StrCat(tag, Mask(secret, tag, last)));
 }
@@ -53,7 +56,8 @@ absl::StatusOr<std::string> ReadPageToken(absl::string_view secret, absl::string
     std::string last = Mask(secret, tag, absl::string_view(bytes).substr(kTagBytes));
     if (Tag(secret, arguments, last) == tag) return last;
   }
-  return MakeError(Reason::kInvalidPageToken, "page_token: was not made by this list with these arguments");
+  return MakeError(Reason::kInvalidPageToken,
+                   "page_token: was not made by this list with these arguments");
 }
 
 }  // namespace nave

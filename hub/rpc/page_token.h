@@ -16,10 +16,12 @@ inline constexpr int32_t kPageSizeMax = 1000;
 // 0: the default; too many: the maximum; negative: INVALID_FIELD.
 absl::StatusOr<size_t> PageSize(int32_t requested);
 
-// URL-safe text that says "after `last`". `arguments`: all else that the call was given; `secret`: anything that stays the
-// same over restarts.
-std::string MakePageToken(absl::string_view secret, absl::string_view arguments, absl::string_view last);
-// `last`; empty for an empty token. INVALID_PAGE_TOKEN for other arguments and for anything that MakePageToken did not make.
+// URL-safe text that says "after `last`". `arguments`: all else that the call was given; `secret`:
+// anything that stays the same over restarts.
+std::string MakePageToken(absl::string_view secret, absl::string_view arguments,
+                          absl::string_view last);
+// `last`; empty for an empty token. INVALID_PAGE_TOKEN for other arguments and for anything that
+// MakePageToken did not make.
 absl::StatusOr<std::string> ReadPageToken(absl::string_view secret, absl::string_view arguments,
                                           absl::string_view token);
 

@@ -28,19 +28,23 @@
 
 namespace nave {
 
-// A page of a list ends when it has so many bytes, so that it fits the message limit that gRPC clients begin with.
+// A page of a list ends when it has so many bytes, so that it fits the message limit that gRPC
+// clients begin with.
 inline constexpr size_t kPageBytesMax = 3 << 20;
 
 template <typename Record>
 absl::Status NotFound(const RecordRef& ref) {
   std::string name = RecordName(Kind<Record>::kKey, ref);
-  return MakeError(Reason::kNotFound, absl::StrCat(Kind<Record>::kNoun, " \"", ref.id, "\": does not exist"),
+  return MakeError(Reason::kNotFound,
+                   absl::StrCat(Kind<Record>::kNoun, " \"", ref.id, "\": does not exist"),
                    {{"resource", name}});
 }
 
-inline absl::Status CheckEtag(const std::string& given, const std::string& present, const std::string& resource) {
+inline absl::Status CheckEtag(const std::string& given, const std::string& present,
+                              const std::string& resource) {
   if (given.empty() || given == present) return absl::OkStatus();
-  return MakeError(Reason::kEtagMismatch, absl::StrCat("etag: must be the present one, ", present, ", got ", given),
+  return MakeError(Reason::kEtagMismatch,
+                   absl::StrCat("etag: must be the present one, ", present, ", got ", given),
                    {{"etag", present}, {"resource", resource}});
 }
 
@@ -61,12 +65,14 @@ absl::StatusOr<Versioned<Record>> ReadRecord(const ApiCall& call, absl::string_v
 }
 
 template <typename Record, typename Request>
-absl::Status GetRecord(ApiCall* call, const Request& request, typename Kind<Record>::Proto* response) {
+absl::Status GetRecord(ApiCall* call, const Request& request,
+                       typename Kind<Record>::Proto* response) {
   ASSIGN_OR_RETURN(Versioned<Record> record, ReadRecord<Record>(*call, request.name()));
   return ToApi(*call, record, response);
 }
 
-// Pages by any sorted key. `arguments`: the request; its page size and token are not part of what a token is bound to.
+// Pages by any sorted key. `arguments`: the request; its page size and token are not part of what a
+// token is bound to.
 template <typename Request>
 class Pager {
  public:
@@ -84,7 +90,8 @@ class Pager {
 
   // Key after which the page begins; empty: from the first.
   const std::string& after() const { return after_; }
-  // Whether one more item goes on this page. False: `next_page_token` is for the item that was taken last.
+  // Whether one more item goes on this page. False: `next_page_token` is for the item that was
+  // taken last.
   bool Fits() const { return count_ < size_ && bytes_ < kPageBytesMax; }
   void Took(std::string key, size_t bytes) {
     last_ = std::move(key);
@@ -107,22 +114,25 @@ class Pager {
 template <typename Record, typename Request, typename Response>
 absl::Status ListRecords(ApiCall* call, const Request& request, absl::string_view project,
                          const std::function<bool(const Record&)>& matches,
-                         google::protobuf::RepeatedPtrField<typename Kind<Record>::Proto>* items, Response* response) {
+                         google::protobuf::RepeatedPtrField<typename Kind<Record>::Proto>* items,
+                         Response* response) {
   ASSIGN_OR_RETURN(auto pager, Pager<Request>::Begin(*call, request));
   ASSIGN_OR_RETURN(Selector selector, Selector::Parse("label_selector", request.label_selector()));
   absl::Status failure;
-  absl::Status visited = VisitRecords<Record>(*call, project, pager.after(), [&](const Versioned<Record>& record) {
-    if (!selector.Matches(record.value.meta.labels) || !MayReadRecord(*call, record.value)) return true;
-    if (matches != nullptr && !matches(record.value)) return true;
-    if (!pager.Fits()) {
-      response->set_next_page_token(pager.NextToken());
-      return false;
-    }
-    auto* item = items->Add();
-    failure = ToApi(*call, record, item);
-    pager.Took(RecordKey(Kind<Record>::kKey, RefOf(record.value)), item->ByteSizeLong());
-    return failure.ok();
-  });
+  absl::Status visited =
+      VisitRecords<Record>(*call, project, pager.after(), [&](const Versioned<Record>& record) {
+        if (!selector.Matches(record.value.meta.labels) || !MayReadRecord(*call, record.value))
+          return true;
+        if (matches != nullptr && !matches(record.value)) return true;
+        if (!pager.Fits()) {
+          response->set_next_page_token(pager.NextToken());
+          return false;
+        }
+        auto* item = items->Add();
+        failure = ToApi(*call, record, item);
+        pager.Took(RecordKey(Kind<Record>::kKey, RefOf(record.value)), item->ByteSizeLong());
+        return failure.ok();
+      });
   RETURN_IF_ERROR(failure);
   return visited;
 }
@@ -131,7 +141,8 @@ absl::Status ListRecords(ApiCall* call, const Request& request, absl::string_vie
 
 template <typename Record, typename Request>
 WriteRequest WriteOf(const Request& request, const RecordRef& ref) {
-  return {&request, request.validate_only(), request.request_id(), RecordName(Kind<Record>::kKey, ref), false};
+  return {&request, request.validate_only(), request.request_id(),
+          RecordName(Kind<Record>::kKey, ref), false};
 }
 
 // A put of `record` over what stood at `mod_revision` (0: nothing).
@@ -172,7 +183,8 @@ void InitMeta(absl::Time now, Record* record) {
 }
 
 template <typename Record>
-absl::StatusOr<WritePlan> PlanCreate(const ApiCall& call, const RecordRef& ref, absl::string_view id_field,
+absl::StatusOr<WritePlan> PlanCreate(const ApiCall& call, const RecordRef& ref,
+                                     absl::string_view id_field,
                                      const typename Kind<Record>::Proto& wanted,
                                      typename Kind<Record>::Proto* response) {
   Violations violations;
@@ -186,7 +198,8 @@ absl::StatusOr<WritePlan> PlanCreate(const ApiCall& call, const RecordRef& ref, 
   RETURN_IF_ERROR(CheckRecord<Record>(call, nullptr, record));
   ASSIGN_OR_RETURN(auto present, FindRecord<Record>(call, ref));
   if (present.has_value()) {
-    return MakeError(Reason::kAlreadyExists, absl::StrCat(Kind<Record>::kNoun, " \"", ref.id, "\": exists already"),
+    return MakeError(Reason::kAlreadyExists,
+                     absl::StrCat(Kind<Record>::kNoun, " \"", ref.id, "\": exists already"),
                      {{"resource", RecordName(Kind<Record>::kKey, ref)}});
   }
   InitMeta(call.now(), &record);
@@ -200,7 +213,8 @@ absl::StatusOr<WritePlan> PlanCreate(const ApiCall& call, const RecordRef& ref, 
 
 // `before` with what `request` wants. The record's id and meta are those of `before`.
 template <typename Record, typename Request>
-absl::StatusOr<Record> MergeUpdate(const ApiCall& call, const Record& before, const Request& request,
+absl::StatusOr<Record> MergeUpdate(const ApiCall& call, const Record& before,
+                                   const Request& request,
                                    const typename Kind<Record>::Proto& wanted) {
   typename Kind<Record>::Proto merged;
   RETURN_IF_ERROR(ToApi<Record>(call, {before, 0}, &merged));
@@ -227,7 +241,8 @@ bool Stamp(const Record& before, absl::Time now, Record* after) {
 }
 
 template <typename Record, typename Request>
-absl::StatusOr<WritePlan> PlanUpdate(const ApiCall& call, const RecordRef& ref, const Request& request,
+absl::StatusOr<WritePlan> PlanUpdate(const ApiCall& call, const RecordRef& ref,
+                                     const Request& request,
                                      const typename Kind<Record>::Proto& wanted,
                                      typename Kind<Record>::Proto* response) {
   std::string name = RecordName(Kind<Record>::kKey, ref);
@@ -249,15 +264,17 @@ absl::StatusOr<WritePlan> PlanUpdate(const ApiCall& call, const RecordRef& ref, 
 }
 
 template <typename Record, typename Request>
-absl::Status CreateRecord(ApiCall* call, const Request& request, const std::string& id, absl::string_view id_field,
-                          const typename Kind<Record>::Proto& wanted, typename Kind<Record>::Proto* response) {
+absl::Status CreateRecord(ApiCall* call, const Request& request, const std::string& id,
+                          absl::string_view id_field, const typename Kind<Record>::Proto& wanted,
+                          typename Kind<Record>::Proto* response) {
   RecordRef ref{"", id};
   return RunWrite(call, WriteOf<Record>(request, ref), response,
                   [&] { return PlanCreate<Record>(*call, ref, id_field, wanted, response); });
 }
 
 template <typename Record, typename Request>
-absl::Status UpdateRecord(ApiCall* call, const Request& request, const typename Kind<Record>::Proto& wanted,
+absl::Status UpdateRecord(ApiCall* call, const Request& request,
+                          const typename Kind<Record>::Proto& wanted,
                           typename Kind<Record>::Proto* response) {
   ASSIGN_OR_RETURN(RecordRef ref, ParseRecordName(Kind<Record>::kKey, "name", wanted.name()));
   return RunWrite(call, WriteOf<Record>(request, ref), response,
@@ -265,22 +282,26 @@ absl::Status UpdateRecord(ApiCall* call, const Request& request, const typename 
 }
 
 template <typename Record, typename Request>
-absl::Status DeleteRecord(ApiCall* call, const Request& request, google::protobuf::Message* response) {
+absl::Status DeleteRecord(ApiCall* call, const Request& request,
+                          google::protobuf::Message* response) {
   ASSIGN_OR_RETURN(RecordRef ref, ParseRecordName(Kind<Record>::kKey, "name", request.name()));
   std::string name = RecordName(Kind<Record>::kKey, ref);
-  return RunWrite(call, WriteOf<Record>(request, ref), response, [&]() -> absl::StatusOr<WritePlan> {
-    ASSIGN_OR_RETURN(auto present, FindRecord<Record>(*call, ref));
-    if (!present.has_value()) return NotFound<Record>(ref);
-    RETURN_IF_ERROR(CheckRights(call->rights(), &present->value, static_cast<const Record*>(nullptr)));
-    RETURN_IF_ERROR(CheckEtag(request.etag(), EtagOf(present->value), name));
-    RETURN_IF_ERROR(CheckReferences(call->snapshot(), &present->value, static_cast<const Record*>(nullptr)));
-    WritePlan plan;
-    ControlTxn& txn = plan.txns.emplace_back();
-    std::string key = RecordKey(Kind<Record>::kKey, ref);
-    txn.Compare(key, present->mod_revision);
-    txn.Delete(std::move(key));
-    return plan;
-  });
+  return RunWrite(
+      call, WriteOf<Record>(request, ref), response, [&]() -> absl::StatusOr<WritePlan> {
+        ASSIGN_OR_RETURN(auto present, FindRecord<Record>(*call, ref));
+        if (!present.has_value()) return NotFound<Record>(ref);
+        RETURN_IF_ERROR(
+            CheckRights(call->rights(), &present->value, static_cast<const Record*>(nullptr)));
+        RETURN_IF_ERROR(CheckEtag(request.etag(), EtagOf(present->value), name));
+        RETURN_IF_ERROR(CheckReferences(call->snapshot(), &present->value,
+                                        static_cast<const Record*>(nullptr)));
+        WritePlan plan;
+        ControlTxn& txn = plan.txns.emplace_back();
+        std::string key = RecordKey(Kind<Record>::kKey, ref);
+        txn.Compare(key, present->mod_revision);
+        txn.Delete(std::move(key));
+        return plan;
+      });
 }
 
 }  // namespace nave

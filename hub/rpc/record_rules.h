@@ -1,4 +1,5 @@
-// What each kind of record asks for beyond its form: rights, and references to other records. All by one snapshot; pure.
+// What each kind of record asks for beyond its form: rights, and references to other records. All
+// by one snapshot; pure.
 #ifndef NAVE_HUB_RPC_RECORD_RULES_H_
 #define NAVE_HUB_RPC_RECORD_RULES_H_
 
@@ -14,7 +15,8 @@
 
 namespace nave {
 
-// The right without which a record is not seen. Of an event: by the set of the cluster that it is about, as the snapshot has it.
+// The right without which a record is not seen. Of an event: by the set of the cluster that it is
+// about, as the snapshot has it.
 struct RightNeeded {
   Role role = Role::kViewer;
   Scope scope;
@@ -36,19 +38,30 @@ absl::Status CheckRights(const Rights& rights, const JoinToken* before, const Jo
 absl::Status CheckRights(const Rights& rights, const Bundle* before, const Bundle* after);
 
 // INVALID_FIELD: names what does not exist. SET_IN_USE, PROJECT_NOT_EMPTY.
-absl::Status CheckReferences(const FleetSnapshot& snapshot, const Project* before, const Project* after);
-absl::Status CheckReferences(const FleetSnapshot& snapshot, const ClusterSet* before, const ClusterSet* after);
-absl::Status CheckReferences(const FleetSnapshot& snapshot, const Cluster* before, const Cluster* after);
-absl::Status CheckReferences(const FleetSnapshot& snapshot, const RoleBinding* before, const RoleBinding* after);
-absl::Status CheckReferences(const FleetSnapshot& snapshot, const JoinToken* before, const JoinToken* after);
-absl::Status CheckReferences(const FleetSnapshot& snapshot, const Bundle* before, const Bundle* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const Project* before,
+                             const Project* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const ClusterSet* before,
+                             const ClusterSet* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const Cluster* before,
+                             const Cluster* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const RoleBinding* before,
+                             const RoleBinding* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const JoinToken* before,
+                             const JoinToken* after);
+absl::Status CheckReferences(const FleetSnapshot& snapshot, const Bundle* before,
+                             const Bundle* after);
 
 // Fills in what is derived when a record is read.
-void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now, Project* project);
-void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now, ClusterSet* cluster_set);
-void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now, Cluster* cluster);
-void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now, RoleBinding* binding);
-void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now, Bundle* bundle);
+void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now,
+            Project* project);
+void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now,
+            ClusterSet* cluster_set);
+void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now,
+            Cluster* cluster);
+void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now,
+            RoleBinding* binding);
+void Derive(const FleetSnapshot& snapshot, const LiveTable::Map& live, absl::Time now,
+            Bundle* bundle);
 
 }  // namespace nave
 

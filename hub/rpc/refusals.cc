@@ -14,7 +14,8 @@ std::string HostOf(absl::string_view address) {
 
 }  // namespace
 
-void Refusals::Add(const Caller& caller, const std::string& method, const absl::Status& status, absl::Time now) {
+void Refusals::Add(const Caller& caller, const std::string& method, const absl::Status& status,
+                   absl::Time now) {
   std::lock_guard<std::mutex> lock(mutex_);
   std::pair<std::string, std::string> key(caller.user, HostOf(caller.address));
   if (records_.size() >= kCallersMax && records_.count(key) == 0) key = {"", "many"};

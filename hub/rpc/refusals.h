@@ -1,4 +1,5 @@
-// Refused attempts, for the audit: one record per caller and interval, so that nobody fills the store by being refused.
+// Refused attempts, for the audit: one record per caller and interval, so that nobody fills the
+// store by being refused.
 #ifndef NAVE_HUB_RPC_REFUSALS_H_
 #define NAVE_HUB_RPC_REFUSALS_H_
 
@@ -19,8 +20,10 @@ namespace nave {
 class Refusals {
  public:
   // `caller.user` is empty when the caller is not known.
-  void Add(const Caller& caller, const std::string& method, const absl::Status& status, absl::Time now);
-  // What came since the last call, one record per caller; the rest of more than kCallersMax callers as one.
+  void Add(const Caller& caller, const std::string& method, const absl::Status& status,
+           absl::Time now);
+  // What came since the last call, one record per caller; the rest of more than kCallersMax callers
+  // as one.
   std::vector<AuditRecord> Take();
   bool empty() const;
 

@@ -23,7 +23,8 @@ class ClusterApi : public v1::ClusterService::CallbackService {
   NAVE_UNARY(ClusterService, ListClusters, v1::ListClustersRequest, v1::ListClustersResponse)
   NAVE_UNARY(ClusterService, CreateCluster, v1::CreateClusterRequest, v1::Cluster)
   NAVE_UNARY(ClusterService, UpdateCluster, v1::UpdateClusterRequest, v1::Cluster)
-  NAVE_WATCH(ClusterService, WatchClusters, Cluster, v1::WatchClustersRequest, v1::WatchClustersResponse)
+  NAVE_WATCH(ClusterService, WatchClusters, Cluster, v1::WatchClustersRequest,
+             v1::WatchClustersResponse)
   NAVE_UNARY(ClusterService, AcceptCluster, v1::AcceptClusterRequest, v1::Cluster)
   NAVE_UNARY(ClusterService, RejectCluster, v1::RejectClusterRequest, v1::Cluster)
   NAVE_UNARY(ClusterService, CordonCluster, v1::CordonClusterRequest, v1::Cluster)
@@ -46,7 +47,8 @@ class ClusterSetApi : public v1::ClusterSetService::CallbackService {
  public:
   ClusterSetApi(CallRunner* runner, Watches* watches) : runner_(runner), watches_(watches) {}
   NAVE_UNARY(ClusterSetService, GetClusterSet, v1::GetClusterSetRequest, v1::ClusterSet)
-  NAVE_UNARY(ClusterSetService, ListClusterSets, v1::ListClusterSetsRequest, v1::ListClusterSetsResponse)
+  NAVE_UNARY(ClusterSetService, ListClusterSets, v1::ListClusterSetsRequest,
+             v1::ListClusterSetsResponse)
   NAVE_UNARY(ClusterSetService, CreateClusterSet, v1::CreateClusterSetRequest, v1::ClusterSet)
   NAVE_UNARY(ClusterSetService, UpdateClusterSet, v1::UpdateClusterSetRequest, v1::ClusterSet)
   NAVE_UNARY(ClusterSetService, DeleteClusterSet, v1::DeleteClusterSetRequest, Empty)
@@ -62,10 +64,13 @@ class JoinTokenApi : public v1::JoinTokenService::CallbackService {
  public:
   JoinTokenApi(CallRunner* runner, Watches* watches) : runner_(runner), watches_(watches) {}
   NAVE_UNARY(JoinTokenService, GetJoinToken, v1::GetJoinTokenRequest, v1::JoinToken)
-  NAVE_UNARY(JoinTokenService, ListJoinTokens, v1::ListJoinTokensRequest, v1::ListJoinTokensResponse)
-  NAVE_UNARY(JoinTokenService, CreateJoinToken, v1::CreateJoinTokenRequest, v1::CreateJoinTokenResponse)
+  NAVE_UNARY(JoinTokenService, ListJoinTokens, v1::ListJoinTokensRequest,
+             v1::ListJoinTokensResponse)
+  NAVE_UNARY(JoinTokenService, CreateJoinToken, v1::CreateJoinTokenRequest,
+             v1::CreateJoinTokenResponse)
   NAVE_UNARY(JoinTokenService, DeleteJoinToken, v1::DeleteJoinTokenRequest, Empty)
-  NAVE_WATCH(JoinTokenService, WatchJoinTokens, JoinToken, v1::WatchJoinTokensRequest, v1::WatchJoinTokensResponse)
+  NAVE_WATCH(JoinTokenService, WatchJoinTokens, JoinToken, v1::WatchJoinTokensRequest,
+             v1::WatchJoinTokensResponse)
 
  private:
   CallRunner* const runner_;
@@ -85,7 +90,8 @@ class HubApi : public v1::HubService::CallbackService {
 
 }  // namespace
 
-std::vector<std::unique_ptr<grpc::Service>> MakeFleetServices(CallRunner* runner, Watches* watches) {
+std::vector<std::unique_ptr<grpc::Service>> MakeFleetServices(CallRunner* runner,
+                                                              Watches* watches) {
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<ClusterApi>(runner, watches));
   services.push_back(std::make_unique<ClusterSetApi>(runner, watches));

@@ -23,7 +23,8 @@ class ProjectApi : public v1::ProjectService::CallbackService {
   NAVE_UNARY(ProjectService, CreateProject, v1::CreateProjectRequest, v1::Project)
   NAVE_UNARY(ProjectService, UpdateProject, v1::UpdateProjectRequest, v1::Project)
   NAVE_UNARY(ProjectService, DeleteProject, v1::DeleteProjectRequest, Empty)
-  NAVE_WATCH(ProjectService, WatchProjects, Project, v1::WatchProjectsRequest, v1::WatchProjectsResponse)
+  NAVE_WATCH(ProjectService, WatchProjects, Project, v1::WatchProjectsRequest,
+             v1::WatchProjectsResponse)
 
  private:
   CallRunner* const runner_;
@@ -34,7 +35,8 @@ class RoleBindingApi : public v1::RoleBindingService::CallbackService {
  public:
   RoleBindingApi(CallRunner* runner, Watches* watches) : runner_(runner), watches_(watches) {}
   NAVE_UNARY(RoleBindingService, GetRoleBinding, v1::GetRoleBindingRequest, v1::RoleBinding)
-  NAVE_UNARY(RoleBindingService, ListRoleBindings, v1::ListRoleBindingsRequest, v1::ListRoleBindingsResponse)
+  NAVE_UNARY(RoleBindingService, ListRoleBindings, v1::ListRoleBindingsRequest,
+             v1::ListRoleBindingsResponse)
   NAVE_UNARY(RoleBindingService, CreateRoleBinding, v1::CreateRoleBindingRequest, v1::RoleBinding)
   NAVE_UNARY(RoleBindingService, UpdateRoleBinding, v1::UpdateRoleBindingRequest, v1::RoleBinding)
   NAVE_UNARY(RoleBindingService, DeleteRoleBinding, v1::DeleteRoleBindingRequest, Empty)
@@ -58,10 +60,12 @@ class BundleApi : public v1::BundleService::CallbackService {
   NAVE_UNARY(BundleService, ConfirmBundle, v1::ConfirmBundleRequest, v1::Bundle)
   NAVE_UNARY(BundleService, ListBundleAssignments, v1::ListBundleAssignmentsRequest,
              v1::ListBundleAssignmentsResponse)
-  NAVE_UNARY(BundleService, ListBundleObjects, v1::ListBundleObjectsRequest, v1::ListBundleObjectsResponse)
+  NAVE_UNARY(BundleService, ListBundleObjects, v1::ListBundleObjectsRequest,
+             v1::ListBundleObjectsResponse)
   NAVE_UNARY(BundleService, DiagnoseBundle, v1::DiagnoseBundleRequest, v1::Diagnosis)
   NAVE_UNARY(BundleService, GetBundleRevision, v1::GetBundleRevisionRequest, v1::BundleRevision)
-  NAVE_UNARY(BundleService, ListBundleRevisions, v1::ListBundleRevisionsRequest, v1::ListBundleRevisionsResponse)
+  NAVE_UNARY(BundleService, ListBundleRevisions, v1::ListBundleRevisionsRequest,
+             v1::ListBundleRevisionsResponse)
 
  private:
   CallRunner* const runner_;
@@ -82,7 +86,8 @@ class EventApi : public v1::EventService::CallbackService {
 
 }  // namespace
 
-std::vector<std::unique_ptr<grpc::Service>> MakeProjectServices(CallRunner* runner, Watches* watches) {
+std::vector<std::unique_ptr<grpc::Service>> MakeProjectServices(CallRunner* runner,
+                                                                Watches* watches) {
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<ProjectApi>(runner, watches));
   services.push_back(std::make_unique<RoleBindingApi>(runner, watches));

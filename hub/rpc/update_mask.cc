@@ -22,10 +22,12 @@ using google::protobuf::Reflection;
 
 bool IsWritable(const std::vector<std::string>& path) {
   if (path[0] == "spec") return true;
-  return path.size() == 2 && path[0] == "metadata" && (path[1] == "labels" || path[1] == "annotations");
+  return path.size() == 2 && path[0] == "metadata" &&
+         (path[1] == "labels" || path[1] == "annotations");
 }
 
-const FieldDescriptor* FindField(const google::protobuf::Descriptor& type, const std::string& name) {
+const FieldDescriptor* FindField(const google::protobuf::Descriptor& type,
+                                 const std::string& name) {
   if (const FieldDescriptor* field = type.FindFieldByName(name)) return field;
   for (int i = 0; i < type.field_count(); ++i) {
     if (type.field(i)->json_name() == name) return type.field(i);
@@ -33,17 +35,20 @@ const FieldDescriptor* FindField(const google::protobuf::Descriptor& type, const
   return nullptr;
 }
 
-absl::Status UnknownPath(const std::string& path, const google::protobuf::Descriptor& type, const std::string& name) {
+absl::Status UnknownPath(const std::string& path, const google::protobuf::Descriptor& type,
+                         const std::string& name) {
   std::vector<std::string> known;
   for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
   std::string nearest = NearestWord(name, known);
-  return FieldError("update_mask",
-                    nearest.empty() ? absl::StrCat("'", path, "' must name one of ", absl::StrJoin(known, ", "))
-                                    : absl::StrCat("'", path, "' is not a field; did you mean '", nearest, "'?"),
-                    Reason::kUnknownField);
+  return FieldError(
+      "update_mask",
+      nearest.empty() ? absl::StrCat("'", path, "' must name one of ", absl::StrJoin(known, ", "))
+                      : absl::StrCat("'", path, "' is not a field; did you mean '", nearest, "'?"),
+      Reason::kUnknownField);
 }
 
-// Replaces one field of `to` by that of `from`. Same type, so swapping through a copy is the shortest way.
+// Replaces one field of `to` by that of `from`. Same type, so swapping through a copy is the
+// shortest way.
 void CopyField(const Message& from, const FieldDescriptor& field, Message* to) {
   std::unique_ptr<Message> copy(from.New());
   copy->CopyFrom(from);
@@ -65,15 +70,17 @@ absl::Status ApplyPath(const std::string& path, const Message& wanted, Message* 
     if (i + 1 == words.size()) {
       if (!IsWritable(names)) {
         return FieldError("update_mask",
-                          absl::StrCat("must name spec, metadata.labels or metadata.annotations, '", path,
-                                       "' is output only"));
+                          absl::StrCat("must name spec, metadata.labels or metadata.annotations, '",
+                                       path, "' is output only"));
       }
       CopyField(*from, *field, to);
       return absl::OkStatus();
     }
     if (field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      return FieldError("update_mask", absl::StrCat("'", path, "' must not go into '", words[i], "': it is replaced as a whole"),
-                        Reason::kUnknownField);
+      return FieldError(
+          "update_mask",
+          absl::StrCat("'", path, "' must not go into '", words[i], "': it is replaced as a whole"),
+          Reason::kUnknownField);
     }
     from = &from->GetReflection()->GetMessage(*from, field);
     to = to->GetReflection()->MutableMessage(to, field);
@@ -83,7 +90,8 @@ absl::Status ApplyPath(const std::string& path, const Message& wanted, Message* 
 
 }  // namespace
 
-absl::Status ApplyUpdate(const google::protobuf::FieldMask& mask, const Message& wanted, Message* record) {
+absl::Status ApplyUpdate(const google::protobuf::FieldMask& mask, const Message& wanted,
+                         Message* record) {
   if (mask.paths().empty()) {
     for (const char* path : {"spec", "metadata.labels", "metadata.annotations"}) {
       RETURN_IF_ERROR(ApplyPath(path, wanted, record));

@@ -11,10 +11,12 @@ class Message;
 
 namespace nave {
 
-// Copies what `mask` names from `wanted` to `record`, both of one resource type; an empty mask names spec, metadata.labels
-// and metadata.annotations. A path leads through messages to a field (a repeated or map field as a whole); a named field
-// that is not set in `wanted` is cleared. UNKNOWN_FIELD with the nearest name; INVALID_FIELD for what is output only.
-absl::Status ApplyUpdate(const google::protobuf::FieldMask& mask, const google::protobuf::Message& wanted,
+// Copies what `mask` names from `wanted` to `record`, both of one resource type; an empty mask
+// names spec, metadata.labels and metadata.annotations. A path leads through messages to a field (a
+// repeated or map field as a whole); a named field that is not set in `wanted` is cleared.
+// UNKNOWN_FIELD with the nearest name; INVALID_FIELD for what is output only.
+absl::Status ApplyUpdate(const google::protobuf::FieldMask& mask,
+                         const google::protobuf::Message& wanted,
                          google::protobuf::Message* record);
 
 }  // namespace nave

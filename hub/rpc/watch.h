@@ -32,7 +32,8 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
   void Begin(std::shared_ptr<WatchSetup<Record>> setup) {
     setting_up_ = false;
     if (ended_) return Close();
-    feed_ = std::make_unique<WatchFeed<Record>>(std::move(setup->call), watches_, std::move(setup->filter));
+    feed_ = std::make_unique<WatchFeed<Record>>(std::move(setup->call), watches_,
+                                                std::move(setup->filter));
     absl::Status begun = feed_->Begin(setup->resume, std::move(setup->sent), setup->revision);
     if (!begun.ok()) return End(begun);
     if (WatchKind<Record>::kStored) WatchStore(setup->prefix, setup->revision);
@@ -48,7 +49,8 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
   void End(const absl::Status& status) override {
     if (std::exchange(ended_, true)) return;
     status_ = ToGrpcStatus(status);
-    // The message that is on its way is waited for; a reader that takes none gets the end when it goes on.
+    // The message that is on its way is waited for; a reader that takes none gets the end when it
+    // goes on.
     if (!writing_ || cancelled_) Close();
   }
 
@@ -95,7 +97,8 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
     WatchMessage<typename Kind<Record>::Proto>& message = **next;
     response_.Clear();
     response_.set_type(message.type);
-    if (message.type != v1::WATCH_EVENT_TYPE_SYNCED) MutableRecord(&response_)->Swap(&message.record);
+    if (message.type != v1::WATCH_EVENT_TYPE_SYNCED)
+      MutableRecord(&response_)->Swap(&message.record);
     response_.set_resource_version(message.resource_version);
     writing_ = true;
     this->StartWrite(&response_);
@@ -104,14 +107,17 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
 
   void CheckBacklog() {
     if (ended_ || feed_->backlog() <= watches_->state()->options.watch_backlog_max) return;
-    End(MakeError(Reason::kWatchTooSlow, absl::StrCat("watch: ", feed_->backlog(), " changes wait for the reader")));
+    End(MakeError(Reason::kWatchTooSlow,
+                  absl::StrCat("watch: ", feed_->backlog(), " changes wait for the reader")));
   }
 
   void WatchStore(const std::string& prefix, uint64_t after) {
-    // The stream lives until gRPC is done with it, which is after Close took the store's watch down.
-    store_watch_ = watches_->state()->backend->store()->Watch(prefix, after, [this](WatchBatch batch) {
-      watches_->loop()->Post([this, batch = std::move(batch)] { OnBatch(batch); });
-    });
+    // The stream lives until gRPC is done with it, which is after Close took the store's watch
+    // down.
+    store_watch_ =
+        watches_->state()->backend->store()->Watch(prefix, after, [this](WatchBatch batch) {
+          watches_->loop()->Post([this, batch = std::move(batch)] { OnBatch(batch); });
+        });
   }
 
   void OnBatch(const WatchBatch& batch) {
@@ -145,8 +151,8 @@ class WatchStream : public WatchBase, public grpc::ServerWriteReactor<Response> 
 
 template <typename Record, typename Request, typename Response>
 grpc::ServerWriteReactor<Response>* StartWatch(CallRunner* runner, Watches* watches,
-                                               grpc::CallbackServerContext* context, const char* method,
-                                               const Request* request) {
+                                               grpc::CallbackServerContext* context,
+                                               const char* method, const Request* request) {
   auto stream = std::make_shared<WatchStream<Record, Response>>(watches);
   WatchStream<Record, Response>* raw = stream.get();
   raw->set_id(watches->Add(std::move(stream)));

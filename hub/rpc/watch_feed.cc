@@ -55,7 +55,8 @@ bool Touches<RoleBinding>(const FleetChanges& changes) {
 }  // namespace
 
 template <typename Record>
-absl::Status WatchFeed<Record>::Begin(std::optional<WatchVersion> resume, SentMap sent, uint64_t revision) {
+absl::Status WatchFeed<Record>::Begin(std::optional<WatchVersion> resume, SentMap sent,
+                                      uint64_t revision) {
   call_->Refresh();
   if (!WatchKind<Record>::kStored) revision = call_->snapshot().revision;
   target_ = watches_->VersionAt(revision).ToString();
@@ -63,16 +64,18 @@ absl::Status WatchFeed<Record>::Begin(std::optional<WatchVersion> resume, SentMa
   sent_ = std::move(sent);
   for (const auto& [key, known] : sent_) keys_[known.uid] = key;
   std::set<std::string> present;
-  RETURN_IF_ERROR(VisitRecords<Record>(*call_, filter_.project, "", [&](const Versioned<Record>& record) {
-    std::string key = RecordKey(Kind<Record>::kKey, RefOf(record.value));
-    present.insert(key);
-    auto known = sent_.find(key);
-    bool same = known != sent_.end() && known->second.uid == record.value.meta.uid &&
-                known->second.mod_revision == record.mod_revision;
-    if (same && WatchKind<Record>::kLive) same = !watches_->ChangedSince(record.value.meta.uid, *resume);
-    if (!same) Queue(key);
-    return true;
-  }));
+  RETURN_IF_ERROR(
+      VisitRecords<Record>(*call_, filter_.project, "", [&](const Versioned<Record>& record) {
+        std::string key = RecordKey(Kind<Record>::kKey, RefOf(record.value));
+        present.insert(key);
+        auto known = sent_.find(key);
+        bool same = known != sent_.end() && known->second.uid == record.value.meta.uid &&
+                    known->second.mod_revision == record.mod_revision;
+        if (same && WatchKind<Record>::kLive)
+          same = !watches_->ChangedSince(record.value.meta.uid, *resume);
+        if (!same) Queue(key);
+        return true;
+      }));
   for (const auto& [key, known] : sent_) {
     if (present.count(key) == 0) Queue(key);
   }
@@ -82,10 +85,11 @@ absl::Status WatchFeed<Record>::Begin(std::optional<WatchVersion> resume, SentMa
 template <typename Record>
 void WatchFeed<Record>::QueueAll() {
   for (const auto& [key, known] : sent_) Queue(key);
-  absl::Status visited = VisitRecords<Record>(*call_, filter_.project, "", [&](const Versioned<Record>& record) {
-    Queue(RecordKey(Kind<Record>::kKey, RefOf(record.value)));
-    return true;
-  });
+  absl::Status visited =
+      VisitRecords<Record>(*call_, filter_.project, "", [&](const Versioned<Record>& record) {
+        Queue(RecordKey(Kind<Record>::kKey, RefOf(record.value)));
+        return true;
+      });
   visited.IgnoreError();  // Only the store's kinds can fail, and these come by OnStored.
 }
 
@@ -105,7 +109,8 @@ void WatchFeed<Record>::OnChanges(const FleetChanges& changes) {
   if constexpr (WatchKind<Record>::kLive) {
     // The caller's rights may be others now.
     if (changes.tenancy) return QueueAll();
-    const std::set<Uuid>& uids = std::is_same_v<Record, Cluster> ? changes.clusters : changes.bundles;
+    const std::set<Uuid>& uids =
+        std::is_same_v<Record, Cluster> ? changes.clusters : changes.bundles;
     for (const Uuid& uid : uids) QueueUid(uid);
   } else if constexpr (!WatchKind<Record>::kStored) {
     if (Touches<Record>(changes)) QueueAll();
@@ -137,7 +142,8 @@ absl::StatusOr<bool> WatchFeed<Record>::Look(const std::string& key, WatchMessag
   if (!parsed.has_value()) return false;
   RecordRef ref{parsed->project, parsed->id};
   ASSIGN_OR_RETURN(auto record, FindRecord<Record>(*call_, ref));
-  if (!record.has_value() || !filter_.Matches(*call_, record->value)) return Gone(key, ref, message);
+  if (!record.has_value() || !filter_.Matches(*call_, record->value))
+    return Gone(key, ref, message);
   Uuid uid = record->value.meta.uid;
   auto known = sent_.find(key);
   if (known != sent_.end() && known->second.uid != uid) {
@@ -156,13 +162,16 @@ absl::StatusOr<bool> WatchFeed<Record>::Look(const std::string& key, WatchMessag
 
 template <typename Record>
 void WatchFeed<Record>::SetVersion(WatchMessage<Proto>* message) {
-  // The point is reached with the last message of a round. Before SYNCED a new watch can only begin again.
-  if (queue_.empty() && (synced_ || message->type == v1::WATCH_EVENT_TYPE_SYNCED)) reached_ = target_;
+  // The point is reached with the last message of a round. Before SYNCED a new watch can only begin
+  // again.
+  if (queue_.empty() && (synced_ || message->type == v1::WATCH_EVENT_TYPE_SYNCED))
+    reached_ = target_;
   message->resource_version = reached_;
 }
 
 template <typename Record>
-absl::StatusOr<std::optional<WatchMessage<typename Kind<Record>::Proto>>> WatchFeed<Record>::Next() {
+absl::StatusOr<std::optional<WatchMessage<typename Kind<Record>::Proto>>>
+WatchFeed<Record>::Next() {
   WatchMessage<Proto> message;
   while (!queue_.empty()) {
     std::string key = std::move(queue_.front());

@@ -1,4 +1,5 @@
-// What one watch has sent, and what it has to send next. No gRPC: the stream around it writes one message at a time.
+// What one watch has sent, and what it has to send next. No gRPC: the stream around it writes one
+// message at a time.
 #ifndef NAVE_HUB_RPC_WATCH_FEED_H_
 #define NAVE_HUB_RPC_WATCH_FEED_H_
 
@@ -101,7 +102,8 @@ class WatchFeed {
   WatchFeed(std::unique_ptr<ApiCall> call, Watches* watches, WatchFilter<Record> filter)
       : call_(std::move(call)), watches_(watches), filter_(std::move(filter)) {}
 
-  // Everything that is there waits, then SYNCED. With `resume`: what is not as in `sent`, which was visible at that version.
+  // Everything that is there waits, then SYNCED. With `resume`: what is not as in `sent`, which was
+  // visible at that version.
   absl::Status Begin(std::optional<WatchVersion> resume, SentMap sent, uint64_t revision);
 
   void OnChanges(const FleetChanges& changes);
@@ -120,7 +122,8 @@ class WatchFeed {
   void QueueAll();
   void QueueUid(const Uuid& uid);
   absl::StatusOr<bool> Look(const std::string& key, WatchMessage<Proto>* message);
-  absl::StatusOr<bool> Gone(const std::string& key, const RecordRef& ref, WatchMessage<Proto>* message);
+  absl::StatusOr<bool> Gone(const std::string& key, const RecordRef& ref,
+                            WatchMessage<Proto>* message);
   void SetVersion(WatchMessage<Proto>* message);
 
   std::unique_ptr<ApiCall> call_;
@@ -130,7 +133,8 @@ class WatchFeed {
   std::map<Uuid, std::string> keys_;  // Of what is in sent_.
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
-  // What is reached when the queue is empty, and what was reached when it last was. Empty: no way to resume yet.
+  // What is reached when the queue is empty, and what was reached when it last was. Empty: no way
+  // to resume yet.
   std::string target_;
   std::string reached_;
   bool synced_ = false;

@@ -14,7 +14,9 @@ namespace {
 constexpr size_t kStorePage = 500;
 constexpr absl::Duration kSnapshotWait = absl::Seconds(5);
 
-absl::Status Compacted(absl::string_view text) { return MakeError(Reason::kRevisionCompacted, text); }
+absl::Status Compacted(absl::string_view text) {
+  return MakeError(Reason::kRevisionCompacted, text);
+}
 
 // What the caller could see at `setup->resume`.
 template <typename Record>
@@ -25,7 +27,8 @@ absl::Status ReadSent(const ApiCall& call, WatchSetup<Record>* setup) {
     ASSIGN_OR_RETURN(RangePage page, call.store().Range(setup->prefix, last, kStorePage, at));
     for (const KeyValue& item : page.items) {
       ASSIGN_OR_RETURN(Record record, DecodeRecord<Record>(item.value));
-      if (setup->filter.Matches(call, record)) setup->sent[item.key] = {record.meta.uid, item.mod_revision, 0};
+      if (setup->filter.Matches(call, record))
+        setup->sent[item.key] = {record.meta.uid, item.mod_revision, 0};
       last = item.key;
     }
     if (!page.more) return absl::OkStatus();
@@ -34,7 +37,8 @@ absl::Status ReadSent(const ApiCall& call, WatchSetup<Record>* setup) {
 
 template <typename Record, typename Request>
 absl::Status SetUp(const ApiCall& call, const Request& request, WatchSetup<Record>* setup) {
-  ASSIGN_OR_RETURN(setup->filter.selector, Selector::Parse("label_selector", request.label_selector()));
+  ASSIGN_OR_RETURN(setup->filter.selector,
+                   Selector::Parse("label_selector", request.label_selector()));
   if (setup->prefix.empty()) setup->prefix = std::string(KindPrefix(Kind<Record>::kKey));
   setup->call = std::make_unique<ApiCall>(call);
   ASSIGN_OR_RETURN(RangePage head, call.store().Range(setup->prefix, "", 1, 0));
@@ -44,24 +48,28 @@ absl::Status SetUp(const ApiCall& call, const Request& request, WatchSetup<Recor
   uint64_t revision = setup->resume->revision;
   // Of a history that this hub does not have (it was restored).
   if (revision > head.revision) {
-    return Compacted(absl::StrCat("resource_version: revision ", revision, " is ahead of this hub's ", head.revision));
+    return Compacted(absl::StrCat("resource_version: revision ", revision,
+                                  " is ahead of this hub's ", head.revision));
   }
   if (!call.backend().AwaitRevision(revision, kSnapshotWait)) {
-    return MakeError(Reason::kHubStarting, "the hub's index is behind this revision", {{"retry_after", "1s"}});
+    return MakeError(Reason::kHubStarting, "the hub's index is behind this revision",
+                     {{"retry_after", "1s"}});
   }
   return ReadSent(call, setup);
 }
 
 }  // namespace
 
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchProjectsRequest& request, WatchSetup<Project>* setup) {
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchProjectsRequest& request,
+                        WatchSetup<Project>* setup) {
   return SetUp(call, request, setup);
 }
 absl::Status SetUpWatch(const ApiCall& call, const v1::WatchClusterSetsRequest& request,
                         WatchSetup<ClusterSet>* setup) {
   return SetUp(call, request, setup);
 }
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchClustersRequest& request, WatchSetup<Cluster>* setup) {
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchClustersRequest& request,
+                        WatchSetup<Cluster>* setup) {
   return SetUp(call, request, setup);
 }
 absl::Status SetUpWatch(const ApiCall& call, const v1::WatchRoleBindingsRequest& request,
@@ -73,10 +81,12 @@ absl::Status SetUpWatch(const ApiCall& call, const v1::WatchJoinTokensRequest& r
   return SetUp(call, request, setup);
 }
 
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchBundlesRequest& request, WatchSetup<Bundle>* setup) {
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchBundlesRequest& request,
+                        WatchSetup<Bundle>* setup) {
   ASSIGN_OR_RETURN(setup->filter.project, ParseProjectParent("parent", request.parent()));
   RETURN_IF_ERROR(CheckParent(call, setup->filter.project));
-  if (setup->filter.project != kAnyProject) setup->prefix = ProjectPrefix(KeyKind::kBundle, setup->filter.project);
+  if (setup->filter.project != kAnyProject)
+    setup->prefix = ProjectPrefix(KeyKind::kBundle, setup->filter.project);
   std::string project = setup->filter.project;
   if (project != kAnyProject) {
     setup->filter.matches = [project](const Bundle& bundle) { return bundle.project == project; };
@@ -84,7 +94,8 @@ absl::Status SetUpWatch(const ApiCall& call, const v1::WatchBundlesRequest& requ
   return SetUp(call, request, setup);
 }
 
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchEventsRequest& request, WatchSetup<Event>* setup) {
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchEventsRequest& request,
+                        WatchSetup<Event>* setup) {
   ASSIGN_OR_RETURN(EventFilter filter, ParseEventFilter(call, request.parent(), request.about()));
   setup->filter.project = filter.project;
   if (filter.project != kAnyProject) setup->prefix = ProjectPrefix(KeyKind::kEvent, filter.project);

@@ -24,15 +24,20 @@ struct WatchSetup {
 };
 
 // INVALID_FIELD, PERMISSION_DENIED, OUT_OF_RANGE REVISION_COMPACTED.
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchProjectsRequest& request, WatchSetup<Project>* setup);
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchProjectsRequest& request,
+                        WatchSetup<Project>* setup);
 absl::Status SetUpWatch(const ApiCall& call, const v1::WatchClusterSetsRequest& request,
                         WatchSetup<ClusterSet>* setup);
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchClustersRequest& request, WatchSetup<Cluster>* setup);
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchClustersRequest& request,
+                        WatchSetup<Cluster>* setup);
 absl::Status SetUpWatch(const ApiCall& call, const v1::WatchRoleBindingsRequest& request,
                         WatchSetup<RoleBinding>* setup);
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchJoinTokensRequest& request, WatchSetup<JoinToken>* setup);
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchBundlesRequest& request, WatchSetup<Bundle>* setup);
-absl::Status SetUpWatch(const ApiCall& call, const v1::WatchEventsRequest& request, WatchSetup<Event>* setup);
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchJoinTokensRequest& request,
+                        WatchSetup<JoinToken>* setup);
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchBundlesRequest& request,
+                        WatchSetup<Bundle>* setup);
+absl::Status SetUpWatch(const ApiCall& call, const v1::WatchEventsRequest& request,
+                        WatchSetup<Event>* setup);
 
 }  // namespace nave
 

@@ -18,8 +18,8 @@ std::string WatchVersion::ToString() const {
 absl::StatusOr<WatchVersion> ParseWatchVersion(absl::string_view text) {
   std::vector<absl::string_view> parts = absl::StrSplit(text, '-');
   WatchVersion version;
-  bool good = (parts.size() == 1 || parts.size() == 3) && absl::SimpleAtoi(parts[0], &version.revision) &&
-              version.revision > 0;
+  bool good = (parts.size() == 1 || parts.size() == 3) &&
+              absl::SimpleAtoi(parts[0], &version.revision) && version.revision > 0;
   if (good && parts.size() == 3) {
     good = absl::SimpleAtoi(parts[1], &version.tick);
     version.nonce = std::string(parts[2]);
@@ -104,7 +104,8 @@ void Watches::Remove(uint64_t id) {
 void Watches::Drain() {
   loop_->Post([this] {
     draining_ = true;
-    for (const auto& [id, watch] : watches_) watch->End(MakeError(Reason::kDraining, "the hub is stopping"));
+    for (const auto& [id, watch] : watches_)
+      watch->End(MakeError(Reason::kDraining, "the hub is stopping"));
   });
 }
 

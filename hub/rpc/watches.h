@@ -23,7 +23,8 @@ namespace nave {
 class WatchBase {
  public:
   virtual ~WatchBase() = default;
-  // Records of these may have another state. What an agent reported counts as a change of its cluster and of the bundles there.
+  // Records of these may have another state. What an agent reported counts as a change of its
+  // cluster and of the bundles there.
   virtual void OnChanges(const FleetChanges& changes) = 0;
   // Ends the stream; a second end is ignored.
   virtual void End(const absl::Status& status) = 0;
@@ -60,7 +61,8 @@ class Watches {
 
   // Loop only. Where the watches stand with `revision` of the store.
   WatchVersion VersionAt(uint64_t revision) const;
-  // Whether the state of that cluster or bundle may have changed after `version` for another reason than a write.
+  // Whether the state of that cluster or bundle may have changed after `version` for another reason
+  // than a write.
   bool ChangedSince(const Uuid& uid, const WatchVersion& version) const;
 
  private:

@@ -13,7 +13,8 @@
 
 namespace nave {
 
-// Tasks in the order of their arrival, several at a time. Thread-safe. The destructor runs what was posted and joins.
+// Tasks in the order of their arrival, several at a time. Thread-safe. The destructor runs what was
+// posted and joins.
 class WorkerPool {
  public:
   WorkerPool(int threads, size_t queue_max);

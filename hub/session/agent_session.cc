@@ -58,7 +58,8 @@ void AgentSession::OnKeySet(KeySet part, const FleetSnapshot& snapshot) {
 }
 
 void AgentSession::AnswerKeySet(const KeySet& keys, const FleetSnapshot& snapshot) {
-  // The agent's word replaces what we thought that it holds; parts not yet written are part of the answer.
+  // The agent's word replaces what we thought that it holds; parts not yet written are part of the
+  // answer.
   parts_.clear();
   std::map<Uuid, Sent> before = std::exchange(sent_, {});
   sent_tombstones_.clear();
@@ -149,7 +150,8 @@ void AgentSession::QueueParts(DesiredBatch all, const Digest& desired_root) {
   parts_.push_back(std::move(part));
 }
 
-void AgentSession::AddUpsert(const Uuid& key, const DesiredAssignment& assignment, DesiredBatch* batch) {
+void AgentSession::AddUpsert(const Uuid& key, const DesiredAssignment& assignment,
+                             DesiredBatch* batch) {
   Sent& sent = sent_[key];
   if (sent.digest == assignment.digest && sent.confirmed == assignment.confirmed) return;
   Upsert upsert;
@@ -170,7 +172,8 @@ void AgentSession::OnAck(const DesiredAck& ack) {
   for (const Rejection& rejection : ack.rejected) {
     rejected.insert(rejection.key);
     auto sent = sent_.find(rejection.key);
-    if (sent != sent_.end() && sent->second.digest == rejection.digest) rejections_[rejection.key] = rejection;
+    if (sent != sent_.end() && sent->second.digest == rejection.digest)
+      rejections_[rejection.key] = rejection;
   }
   for (auto& [key, sent] : sent_) {
     if (sent.revision > ack.revision || rejected.count(key) > 0) continue;
@@ -220,14 +223,16 @@ bool AgentSession::AddContent(BlobSetSource* content, HubFrame* frame, const Des
     if (from == upsert.digest) continue;
     std::optional<BlobSetPtr> delta = content->Delta(from, upsert.digest);
     if (!delta.has_value()) return false;
-    if (*delta == nullptr || inline_bytes + (*delta)->encoded.size() > kInlineBlobBytesMax) continue;
+    if (*delta == nullptr || inline_bytes + (*delta)->encoded.size() > kInlineBlobBytesMax)
+      continue;
     inline_bytes += (*delta)->encoded.size();
     frame->shared_blobs.push_back(std::move(*delta));
   }
   return true;
 }
 
-std::optional<HubFrame> AgentSession::TakeOutbound(const FleetSnapshot& snapshot, BlobSetSource* content) {
+std::optional<HubFrame> AgentSession::TakeOutbound(const FleetSnapshot& snapshot,
+                                                   BlobSetSource* content) {
   if (!control_.empty()) {
     HubFrame frame = std::move(control_.front());
     control_.pop_front();

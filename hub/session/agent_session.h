@@ -1,4 +1,5 @@
-// The hub's side of one agent's stream, after it was admitted. Pure: takes frames and snapshots, gives frames.
+// The hub's side of one agent's stream, after it was admitted. Pure: takes frames and snapshots,
+// gives frames.
 #ifndef NAVE_HUB_SESSION_AGENT_SESSION_H_
 #define NAVE_HUB_SESSION_AGENT_SESSION_H_
 
@@ -17,12 +18,14 @@
 
 namespace nave {
 
-// Where a session gets the blobs that a version needs. Shared by all sessions, so that a version's blobs are encoded once.
+// Where a session gets the blobs that a version needs. Shared by all sessions, so that a version's
+// blobs are encoded once.
 class BlobSetSource {
  public:
   virtual ~BlobSetSource() = default;
-  // What an agent that holds listing `from` (none: nothing) lacks of listing `to`, or nullptr when that is too large to
-  // travel inline (the agent fetches it). nullopt: being loaded; ask again when the host says so.
+  // What an agent that holds listing `from` (none: nothing) lacks of listing `to`, or nullptr when
+  // that is too large to travel inline (the agent fetches it). nullopt: being loaded; ask again
+  // when the host says so.
   virtual std::optional<BlobSetPtr> Delta(const Digest& from, const Digest& to) = 0;
 };
 
@@ -32,9 +35,9 @@ struct SessionOptions {
   absl::Duration reconnect_spread = absl::Seconds(1);
 };
 
-// What the session knows of the agent's keys, and what it owes the agent. It keeps no queue of changes: what is to be sent is the
-// difference between the newest snapshot and what was sent, taken when the stream can carry it. Not thread-safe; owned by
-// the loop thread.
+// What the session knows of the agent's keys, and what it owes the agent. It keeps no queue of
+// changes: what is to be sent is the difference between the newest snapshot and what was sent,
+// taken when the stream can carry it. Not thread-safe; owned by the loop thread.
 class AgentSession {
  public:
   enum class State {
@@ -45,10 +48,11 @@ class AgentSession {
 
   // Queues the Welcome. `history_contained`: CheckHistory's answer.
   AgentSession(const Uuid& cluster, uint64_t epoch, Hello hello, const FleetSnapshot& snapshot,
-               bool history_contained, std::optional<StatusCursor> cursor, const SessionOptions& options,
-               absl::Time now);
+               bool history_contained, std::optional<StatusCursor> cursor,
+               const SessionOptions& options, absl::Time now);
 
-  // A newer snapshot touches this cluster. The session keeps no snapshot: thousands of idle ones would keep old ones alive.
+  // A newer snapshot touches this cluster. The session keeps no snapshot: thousands of idle ones
+  // would keep old ones alive.
   void MarkDirty() { dirty_ = true; }
   // Parts until `last`. Answered by one batch, even an empty one.
   void OnKeySet(KeySet part, const FleetSnapshot& snapshot);
@@ -61,9 +65,8 @@ class AgentSession {
   // The hub is stopping.
   void Drain();
 
-  // The next frame to write, if there is one that can be written now. Call again when it was written, after every input and when
-  // content was loaded.
-  // `snapshot` is the newest one.
+  // The next frame to write, if there is one that can be written now. Call again when it was
+  // written, after every input and when content was loaded. `snapshot` is the newest one.
   std::optional<HubFrame> TakeOutbound(const FleetSnapshot& snapshot, BlobSetSource* content);
 
   State state() const { return state_; }
@@ -86,7 +89,8 @@ class AgentSession {
   };
 
   void AnswerKeySet(const KeySet& keys, const FleetSnapshot& snapshot);
-  // Queues the difference between what is desired and what was sent; nothing when there is none, unless `even_empty`.
+  // Queues the difference between what is desired and what was sent; nothing when there is none,
+  // unless `even_empty`.
   void QueueBatch(const FleetSnapshot& snapshot, std::vector<Uuid> not_desired, bool even_empty);
   void QueueParts(DesiredBatch all, const Digest& desired_root);
   void AddUpsert(const Uuid& key, const DesiredAssignment& assignment, DesiredBatch* batch);

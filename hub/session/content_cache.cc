@@ -13,7 +13,8 @@
 namespace nave {
 namespace {
 
-// What could not be loaded is tried again after this long; until then the agent is told to fetch it, and learns why not.
+// What could not be loaded is tried again after this long; until then the agent is told to fetch
+// it, and learns why not.
 constexpr absl::Duration kRetryAfter = absl::Seconds(5);
 
 // nullptr: too large to travel inline.
@@ -47,7 +48,8 @@ absl::StatusOr<std::vector<Digest>> DigestsOfListing(BlobReader* blobs, const Di
   return digests;
 }
 
-std::vector<Digest> MissingDigests(const std::vector<Digest>& held, const std::vector<Digest>& wanted) {
+std::vector<Digest> MissingDigests(const std::vector<Digest>& held,
+                                   const std::vector<Digest>& wanted) {
   std::set<Digest> seen(held.begin(), held.end());
   std::vector<Digest> missing;
   for (const Digest& digest : wanted) {
@@ -58,7 +60,11 @@ std::vector<Digest> MissingDigests(const std::vector<Digest>& held, const std::v
 
 ContentCache::ContentCache(Executor* loop, Executor* reader, BlobReader* blobs,
                            std::function<void()> on_loaded, size_t bytes_max)
-    : loop_(loop), reader_(reader), blobs_(blobs), on_loaded_(std::move(on_loaded)), bytes_max_(bytes_max) {}
+    : loop_(loop),
+      reader_(reader),
+      blobs_(blobs),
+      on_loaded_(std::move(on_loaded)),
+      bytes_max_(bytes_max) {}
 
 std::optional<BlobSetPtr> ContentCache::Delta(const Digest& from, const Digest& to) {
   Pair pair(from, to);
@@ -87,7 +93,8 @@ void ContentCache::OnReady(const Pair& pair, absl::StatusOr<BlobSetPtr> set) {
     if (entry.set != nullptr) bytes_ += entry.set->encoded.size();
     Evict();
   } else {
-    LogError("content not loaded", {{"digest", pair.second.Hex()}, {"error", set.status().message()}});
+    LogError("content not loaded",
+             {{"digest", pair.second.Hex()}, {"error", set.status().message()}});
     loop_->PostAfter(kRetryAfter, [this, alive = std::weak_ptr<int>(alive_), pair] {
       if (alive.expired()) return;
       auto it = entries_.find(pair);

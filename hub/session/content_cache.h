@@ -28,9 +28,11 @@ class BlobReader {
 absl::StatusOr<std::vector<Digest>> DigestsOfListing(BlobReader* blobs, const Digest& listing);
 
 // What an agent that holds the blobs `held` lacks of `wanted`, in the order of `wanted`.
-std::vector<Digest> MissingDigests(const std::vector<Digest>& held, const std::vector<Digest>& wanted);
+std::vector<Digest> MissingDigests(const std::vector<Digest>& held,
+                                   const std::vector<Digest>& wanted);
 
-// Loop thread only; loads on `reader`. Keeps what was used last, up to `bytes_max` of encoded content.
+// Loop thread only; loads on `reader`. Keeps what was used last, up to `bytes_max` of encoded
+// content.
 class ContentCache : public BlobSetSource {
  public:
   // `on_loaded` runs on the loop when something that was asked for is there.

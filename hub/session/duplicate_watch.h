@@ -10,8 +10,8 @@
 
 namespace nave {
 
-// Per cluster. A restarted agent is a new instance and never comes back as an old one, so restarts trip nothing; only an
-// instance that was superseded and returns counts.
+// Per cluster. A restarted agent is a new instance and never comes back as an old one, so restarts
+// trip nothing; only an instance that was superseded and returns counts.
 class DuplicateWatch {
  public:
   // `winner` got the session that `loser` (another instance) had.
@@ -19,7 +19,8 @@ class DuplicateWatch {
     superseded_[loser] = now;
     last_dial_[loser] = now;
     if (superseded_.erase(winner) > 0) comebacks_.push_back(now);
-    while (!comebacks_.empty() && now - comebacks_.front() > absl::Minutes(1)) comebacks_.pop_front();
+    while (!comebacks_.empty() && now - comebacks_.front() > absl::Minutes(1))
+      comebacks_.pop_front();
   }
   // More than 3 comebacks in a minute.
   bool IsFight() const { return comebacks_.size() > 3; }

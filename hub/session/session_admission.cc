@@ -1,4 +1,5 @@
-// How a Hello becomes a session: decide by the records, write the session record, wait for the snapshot, welcome.
+// How a Hello becomes a session: decide by the records, write the session record, wait for the
+// snapshot, welcome.
 #include <algorithm>
 #include <utility>
 
@@ -26,15 +27,17 @@ AdmissionRecords SessionHostImpl::RecordsOf(const Uuid& cluster) const {
 void SessionHostImpl::BeginAdmission(Stream* stream, Hello hello) {
   stream->hello = std::move(hello);
   if (draining_) {
-    return Refuse(stream, Refusal{RefusalReason::kDraining, "the hub is stopping", absl::Seconds(2)});
+    return Refuse(stream,
+                  Refusal{RefusalReason::kDraining, "the hub is stopping", absl::Seconds(2)});
   }
   if (snapshot_ == nullptr) {
     return Refuse(stream, Refusal{RefusalReason::kHubStarting, "the hub is loading its state",
                                   absl::Seconds(1) + Jitter(absl::Seconds(1))});
   }
   if (admitting_ >= options_.admissions_max) {
-    return Refuse(stream, Refusal{RefusalReason::kOverloaded, "too many agents dial at once",
-                                  absl::Seconds(1) + Jitter(absl::Milliseconds(options_.admissions_max))});
+    return Refuse(stream,
+                  Refusal{RefusalReason::kOverloaded, "too many agents dial at once",
+                          absl::Seconds(1) + Jitter(absl::Milliseconds(options_.admissions_max))});
   }
   stream->stage = Stage::kAdmitting;
   ++admitting_;
@@ -69,8 +72,8 @@ bool SessionHostImpl::RefusedAsDuplicate(Stream* stream, const AdmissionRecords&
     return false;
   }
   Refuse(stream, Refusal{RefusalReason::kDuplicateIdentity,
-                         absl::StrCat("two agents use the identity of ", stream->peer.cluster_id, "; next: ",
-                                      GetReasonInfo(Reason::kDuplicateIdentity).next),
+                         absl::StrCat("two agents use the identity of ", stream->peer.cluster_id,
+                                      "; next: ", GetReasonInfo(Reason::kDuplicateIdentity).next),
                          absl::Seconds(60)});
   return true;
 }
@@ -91,7 +94,8 @@ void SessionHostImpl::ReadThenDecide(StreamId id) {
   });
 }
 
-void SessionHostImpl::Commit(Stream* stream, const AdmissionVerdict& verdict, const AdmissionRecords& records) {
+void SessionHostImpl::Commit(Stream* stream, const AdmissionVerdict& verdict,
+                             const AdmissionRecords& records) {
   store_->CommitSession(
       verdict.session, verdict.cluster_update, records,
       [this, alive = std::weak_ptr<int>(alive_), loop = loop_, id = stream->id, verdict,
@@ -108,8 +112,9 @@ void SessionHostImpl::OnSessionCommitted(StreamId id, const AdmissionVerdict& ve
   Stream* stream = Find(id);
   if (stream == nullptr || stream->stage != Stage::kAdmitting) return;
   if (!revision.ok() || (!revision->has_value() && ++stream->tries > kTriesMax)) {
-    return Refuse(stream, Refusal{RefusalReason::kHubStarting, "the store does not take the session now",
-                                  absl::Seconds(2) + Jitter(absl::Seconds(2))});
+    return Refuse(stream,
+                  Refusal{RefusalReason::kHubStarting, "the store does not take the session now",
+                          absl::Seconds(2) + Jitter(absl::Seconds(2))});
   }
   if (!revision->has_value()) return ReadThenDecide(id);
   stream->epoch = verdict.session.epoch;
@@ -129,7 +134,8 @@ void SessionHostImpl::TakeOver(Stream* stream) {
       duplicates.OnSuperseded(stream->hello.instance_id, old->hello.instance_id, loop_->Now());
       if (duplicates.IsFight()) SetLocked(stream->peer.cluster, true);
     }
-    Refuse(old, Refusal{RefusalReason::kSuperseded, "a newer session of this cluster took over", std::nullopt});
+    Refuse(old, Refusal{RefusalReason::kSuperseded, "a newer session of this cluster took over",
+                        std::nullopt});
   }
   current_[stream->peer.cluster] = stream->id;
 }
@@ -137,12 +143,14 @@ void SessionHostImpl::TakeOver(Stream* stream) {
 void SessionHostImpl::SetLocked(const Uuid& cluster, bool locked) {
   auto record = snapshot_->clusters.Find(cluster);
   if (record == nullptr || record->value.status.locked == locked) return;
-  LogWarning(locked ? "duplicate identity, cluster locked" : "cluster unlocked", {{"cluster", record->value.id}});
+  LogWarning(locked ? "duplicate identity, cluster locked" : "cluster unlocked",
+             {{"cluster", record->value.id}});
   store_->CommitLock(record->value, record->mod_revision, locked,
                      [](absl::StatusOr<std::optional<uint64_t>>) {});
   Stream* stream = Current(cluster);
   if (!locked || stream == nullptr) return;
-  Refuse(stream, Refusal{RefusalReason::kDuplicateIdentity, "two agents use this identity", absl::Seconds(60)});
+  Refuse(stream, Refusal{RefusalReason::kDuplicateIdentity, "two agents use this identity",
+                         absl::Seconds(60)});
 }
 
 void SessionHostImpl::TryWelcome(StreamId id) {
@@ -151,7 +159,8 @@ void SessionHostImpl::TryWelcome(StreamId id) {
     waiting_.erase(id);
     return;
   }
-  if (snapshot_->revision < stream->session_revision || snapshot_->clusters.Find(stream->peer.cluster) == nullptr) {
+  if (snapshot_->revision < stream->session_revision ||
+      snapshot_->clusters.Find(stream->peer.cluster) == nullptr) {
     return;
   }
   switch (CheckHistory(stream->hello, *snapshot_)) {
@@ -174,8 +183,8 @@ void SessionHostImpl::ReadHeadThenWelcome(StreamId id) {
       Stream* stream = alive.expired() ? nullptr : Find(id);
       if (stream == nullptr || stream->stage != Stage::kAdmitting) return;
       if (!head.ok()) {
-        return Refuse(stream, Refusal{RefusalReason::kHubStarting, std::string(head.status().message()),
-                                      absl::Seconds(2)});
+        return Refuse(stream, Refusal{RefusalReason::kHubStarting,
+                                      std::string(head.status().message()), absl::Seconds(2)});
       }
       bool reached = *head >= stream->hello.committed.revision && *head > snapshot_->revision;
       if (!reached) return Welcome(stream, false);
@@ -198,7 +207,8 @@ void SessionHostImpl::Welcome(Stream* stream, bool history_contained) {
   Memory& memory = memory_[cluster];
   std::optional<StatusCursor> cursor;
   bool here_before = memory.epoch + 1 == stream->epoch;
-  if (here_before && memory.acked.seq > 0 && memory.acked.instance_id == stream->hello.instance_id) {
+  if (here_before && memory.acked.seq > 0 &&
+      memory.acked.instance_id == stream->hello.instance_id) {
     cursor = memory.acked;
   }
   if (!cursor.has_value()) memory.acked = {};
@@ -206,8 +216,8 @@ void SessionHostImpl::Welcome(Stream* stream, bool history_contained) {
   SessionOptions options = options_.session;
   options.reconnect_spread = ReconnectSpread(current_.size());
   absl::Time now = loop_->Now();
-  stream->session = std::make_unique<AgentSession>(cluster, stream->epoch, stream->hello, *snapshot_,
-                                                   history_contained, cursor, options, now);
+  stream->session = std::make_unique<AgentSession>(
+      cluster, stream->epoch, stream->hello, *snapshot_, history_contained, cursor, options, now);
   stream->last_seen_ns = std::make_shared<std::atomic<int64_t>>(absl::ToUnixNanos(now));
   live_->ForgetUnknown(cluster);
   UpdateLive(cluster, [&](ClusterLive* live) {
@@ -220,11 +230,13 @@ void SessionHostImpl::Welcome(Stream* stream, bool history_contained) {
     live->certificate_not_after = stream->peer.not_after;
     if (!stream->hello.facts.kubernetes_version.empty()) live->facts = stream->hello.facts;
     bool held = stream->session->state() == AgentSession::State::kHold;
-    live->hold_reason = held ? std::string(Camel(stream->hello.state_lost ? Reason::kStateLost
-                                                                           : Reason::kHistoryDiverged))
-                             : "";
-    live->clock_offset = stream->hello.agent_time == absl::InfinitePast() ? absl::ZeroDuration()
-                                                                           : stream->hello.agent_time - now;
+    live->hold_reason =
+        held ? std::string(
+                   Camel(stream->hello.state_lost ? Reason::kStateLost : Reason::kHistoryDiverged))
+             : "";
+    live->clock_offset = stream->hello.agent_time == absl::InfinitePast()
+                             ? absl::ZeroDuration()
+                             : stream->hello.agent_time - now;
     live->status_complete = cursor.has_value();
     live->last_seen_ns = stream->last_seen_ns;
   });

@@ -9,14 +9,16 @@
 
 namespace nave {
 
-std::unique_ptr<SessionHost> SessionHost::Make(Executor* loop, Executor* reader, SessionStore* store,
-                                               LiveTable* live, BlobSetSource* content,
+std::unique_ptr<SessionHost> SessionHost::Make(Executor* loop, Executor* reader,
+                                               SessionStore* store, LiveTable* live,
+                                               BlobSetSource* content,
                                                const SessionHostOptions& options) {
   return std::make_unique<SessionHostImpl>(loop, reader, store, live, content, options);
 }
 
-SessionHostImpl::SessionHostImpl(Executor* loop, Executor* reader, SessionStore* store, LiveTable* live,
-                                 BlobSetSource* content, const SessionHostOptions& options)
+SessionHostImpl::SessionHostImpl(Executor* loop, Executor* reader, SessionStore* store,
+                                 LiveTable* live, BlobSetSource* content,
+                                 const SessionHostOptions& options)
     : loop_(loop),
       reader_(reader),
       store_(store),
@@ -24,14 +26,16 @@ SessionHostImpl::SessionHostImpl(Executor* loop, Executor* reader, SessionStore*
       content_(content),
       options_(options),
       random_(options.seed),
-      status_writer_(loop, store, live, [this](const Uuid& cluster, const StatusWriter::Entry& entry) {
-        Memory& memory = memory_[cluster];
-        Stream* stream = Current(cluster);
-        if (stream == nullptr || stream->session_revision != entry.session_revision) return;
-        memory.acked = {stream->hello.instance_id, entry.seq};
-        stream->session->AckStatus(entry.seq);
-        Pump(stream);
-      }) {}
+      status_writer_(loop, store, live,
+                     [this](const Uuid& cluster, const StatusWriter::Entry& entry) {
+                       Memory& memory = memory_[cluster];
+                       Stream* stream = Current(cluster);
+                       if (stream == nullptr || stream->session_revision != entry.session_revision)
+                         return;
+                       memory.acked = {stream->hello.instance_id, entry.seq};
+                       stream->session->AckStatus(entry.seq);
+                       Pump(stream);
+                     }) {}
 
 SessionHostImpl::~SessionHostImpl() {
   for (auto& [id, stream] : streams_) loop_->Cancel(stream->timer);
@@ -79,14 +83,16 @@ void SessionHostImpl::Dispatch(Stream* stream, AgentFrame frame) {
   } else if (auto* ack = std::get_if<DesiredAck>(&frame); ack != nullptr) {
     ++metrics_.acks_total;
     stream->session->OnAck(*ack);
-    UpdateLive(stream->peer.cluster, [&](ClusterLive* live) { live->rejections = stream->session->rejections(); });
+    UpdateLive(stream->peer.cluster,
+               [&](ClusterLive* live) { live->rejections = stream->session->rejections(); });
   } else if (auto* status = std::get_if<StatusBatch>(&frame); status != nullptr) {
     if (auto whole = stream->session->OnStatus(std::move(*status)); whole.has_value()) {
       OnStatusBatch(stream, std::move(*whole));
     }
   } else if (auto* facts = std::get_if<Facts>(&frame); facts != nullptr) {
     UpdateLive(stream->peer.cluster, [&](ClusterLive* live) { live->facts = std::move(*facts); });
-    status_writer_.Add(stream->peer.cluster, {stream->session_revision, memory_[stream->peer.cluster].acked.seq});
+    status_writer_.Add(stream->peer.cluster,
+                       {stream->session_revision, memory_[stream->peer.cluster].acked.seq});
   } else {
     stream->session->OnPing();
   }
@@ -111,9 +117,11 @@ void SessionHostImpl::OnStatusBatch(Stream* stream, StatusBatch batch) {
   status_writer_.Add(stream->peer.cluster, {stream->session_revision, batch.seq});
 }
 
-void SessionHostImpl::UpdateLive(const Uuid& cluster, const std::function<void(ClusterLive*)>& change) {
+void SessionHostImpl::UpdateLive(const Uuid& cluster,
+                                 const std::function<void(ClusterLive*)>& change) {
   auto present = live_->Find(cluster);
-  auto next = present == nullptr ? std::make_shared<ClusterLive>() : std::make_shared<ClusterLive>(*present);
+  auto next = present == nullptr ? std::make_shared<ClusterLive>()
+                                 : std::make_shared<ClusterLive>(*present);
   change(next.get());
   live_->Set(cluster, std::move(next));
 }
@@ -213,11 +221,13 @@ void SessionHostImpl::OnBadFrame(StreamId id, const std::string& why) {
 
 void SessionHostImpl::ArmTimer(Stream* stream) {
   absl::Time deadline = stream->last_received + options_.session.dead_after;
-  if (stream->writing) deadline = std::min(deadline, stream->write_started + options_.write_timeout);
+  if (stream->writing)
+    deadline = std::min(deadline, stream->write_started + options_.write_timeout);
   deadline = std::min({deadline, stream->peer.not_after, stream->behind_deadline});
-  stream->timer = loop_->PostAt(deadline, [this, alive = std::weak_ptr<int>(alive_), id = stream->id] {
-    if (!alive.expired()) OnTimer(id);
-  });
+  stream->timer =
+      loop_->PostAt(deadline, [this, alive = std::weak_ptr<int>(alive_), id = stream->id] {
+        if (!alive.expired()) OnTimer(id);
+      });
 }
 
 void SessionHostImpl::OnTimer(StreamId id) {
@@ -233,11 +243,13 @@ void SessionHostImpl::OnTimer(StreamId id) {
     return stream->transport->Close();
   }
   if (now >= stream->peer.not_after && stream->stage != Stage::kRefused) {
-    Refuse(stream, Refusal{RefusalReason::kCertExpired, "the certificate expired during the session", std::nullopt});
+    Refuse(stream, Refusal{RefusalReason::kCertExpired,
+                           "the certificate expired during the session", std::nullopt});
   } else if (now >= stream->behind_deadline) {
     stream->behind_deadline = absl::InfiniteFuture();
     if (stream->stage == Stage::kAdmitting) {
-      Refuse(stream, Refusal{RefusalReason::kBehind, "this replica has not seen what the agent has", absl::Seconds(2)});
+      Refuse(stream, Refusal{RefusalReason::kBehind, "this replica has not seen what the agent has",
+                             absl::Seconds(2)});
     }
   }
   if (now >= stream->peer.not_after) stream->peer.not_after = absl::InfiniteFuture();
@@ -258,7 +270,8 @@ void SessionHostImpl::OnSnapshot(FleetSnapshotPtr snapshot, const FleetChanges& 
     for (const auto& [cluster, id] : current_) {
       Stream* stream = Find(id);
       bool adopted = stream != nullptr && stream->session != nullptr &&
-                     stream->session->state() == AgentSession::State::kHold && snapshot_->Adopted(cluster);
+                     stream->session->state() == AgentSession::State::kHold &&
+                     snapshot_->Adopted(cluster);
       if (!adopted) continue;
       // It dials again and is welcomed with `adopt`.
       loop_->PostAfter(Jitter(ReconnectSpread(current_.size())),

@@ -1,4 +1,5 @@
-// All agents' sessions of one hub process: admission, fencing, liveness, and the way of statuses to the store.
+// All agents' sessions of one hub process: admission, fencing, liveness, and the way of statuses to
+// the store.
 #ifndef NAVE_HUB_SESSION_SESSION_HOST_H_
 #define NAVE_HUB_SESSION_SESSION_HOST_H_
 
@@ -12,14 +13,15 @@
 #include "hub/decide/admission.h"
 #include "hub/fleet/live.h"
 #include "hub/fleet/snapshot.h"
-#include "hub/session/session_store.h"
 #include "hub/session/agent_session.h"
+#include "hub/session/session_store.h"
 
 namespace nave {
 
 using StreamId = uint64_t;
 
-// One agent's stream as the transport offers it. Called on the loop thread; must not call back inside.
+// One agent's stream as the transport offers it. Called on the loop thread; must not call back
+// inside.
 class AgentStream {
  public:
   virtual ~AgentStream() = default;
@@ -53,12 +55,13 @@ struct SessionHostMetrics {
   bool operator==(const SessionHostMetrics&) const = default;
 };
 
-// Loop thread only. `store` commits asynchronously; `reader` runs reads of the store that a refusal or a
-// history check rests on; `content` gives blobs. All must outlive the host.
+// Loop thread only. `store` commits asynchronously; `reader` runs reads of the store that a refusal
+// or a history check rests on; `content` gives blobs. All must outlive the host.
 class SessionHost {
  public:
-  static std::unique_ptr<SessionHost> Make(Executor* loop, Executor* reader, SessionStore* store, LiveTable* live,
-                                           BlobSetSource* content, const SessionHostOptions& options);
+  static std::unique_ptr<SessionHost> Make(Executor* loop, Executor* reader, SessionStore* store,
+                                           LiveTable* live, BlobSetSource* content,
+                                           const SessionHostOptions& options);
   virtual ~SessionHost() = default;
 
   // A stream was opened by a verified peer.
@@ -73,7 +76,8 @@ class SessionHost {
   virtual void OnSnapshot(FleetSnapshotPtr snapshot, const FleetChanges& changes) = 0;
   // The content that some session waits for is there.
   virtual void OnContentLoaded() = 0;
-  // Refuses new streams, tells the agents to dial again and closes; `drained` runs when no stream is left.
+  // Refuses new streams, tells the agents to dial again and closes; `drained` runs when no stream
+  // is left.
   virtual void Drain(std::function<void()> drained) = 0;
 
   // Whether the cluster has a live session (for FetchBlobs).

@@ -1,4 +1,5 @@
-// The parts of SessionHost: streams and liveness (session_host.cc), admission (session_admission.cc).
+// The parts of SessionHost: streams and liveness (session_host.cc), admission
+// (session_admission.cc).
 #ifndef NAVE_HUB_SESSION_SESSION_HOST_IMPL_H_
 #define NAVE_HUB_SESSION_SESSION_HOST_IMPL_H_
 
@@ -41,7 +42,7 @@ class SessionHostImpl : public SessionHost {
     kHello,      // Nothing came yet.
     kAdmitting,  // A read or the session's transaction is under way, or the snapshot is waited for.
     kLive,
-    kRefused,    // The refusal is being written; nothing is read any more.
+    kRefused,  // The refusal is being written; nothing is read any more.
   };
 
   struct Stream {
@@ -97,7 +98,8 @@ class SessionHostImpl : public SessionHost {
   void Decide(StreamId id, const AdmissionRecords& records, bool from_store);
   void ReadThenDecide(StreamId id);
   void Commit(Stream* stream, const AdmissionVerdict& verdict, const AdmissionRecords& records);
-  void OnSessionCommitted(StreamId id, const AdmissionVerdict& verdict, const AdmissionRecords& records,
+  void OnSessionCommitted(StreamId id, const AdmissionVerdict& verdict,
+                          const AdmissionRecords& records,
                           absl::StatusOr<std::optional<uint64_t>> revision);
   // Supersedes the cluster's other stream.
   void TakeOver(Stream* stream);

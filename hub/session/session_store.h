@@ -16,7 +16,8 @@
 
 namespace nave {
 
-// One cluster's part of a status transaction. It holds only while the session record stands at `session_revision`.
+// One cluster's part of a status transaction. It holds only while the session record stands at
+// `session_revision`.
 struct StatusWrite {
   Uuid cluster;
   uint64_t session_revision = 0;
@@ -36,13 +37,15 @@ class SessionStore {
   virtual absl::StatusOr<AdmissionRecords> ReadRecords(const Uuid& cluster) = 0;
   virtual absl::StatusOr<uint64_t> ReadHead() = 0;
 
-  // Writes the session record, and the cluster's when given, if both stand at the revisions of `read` (0: absent).
+  // Writes the session record, and the cluster's when given, if both stand at the revisions of
+  // `read` (0: absent).
   virtual void CommitSession(const SessionRecord& session, const std::optional<Cluster>& cluster,
                              const AdmissionRecords& read, CommitCallback done) = 0;
   // All of the batch or nothing.
   virtual void CommitStatuses(std::vector<StatusWrite> batch, CommitCallback done) = 0;
   // Locks or unlocks a cluster (duplicate identity), if its record stands at `revision`.
-  virtual void CommitLock(const Cluster& cluster, uint64_t revision, bool locked, CommitCallback done) = 0;
+  virtual void CommitLock(const Cluster& cluster, uint64_t revision, bool locked,
+                          CommitCallback done) = 0;
 };
 
 }  // namespace nave

@@ -14,7 +14,9 @@ constexpr size_t kBatchKeysMax = 90;
 constexpr size_t kBatchBytesMax = 768 << 10;
 constexpr int kTriesMax = 5;
 
-size_t EstimateBytes(const StatusSummary& summary) { return 512 + summary.assignments.size() * 256; }
+size_t EstimateBytes(const StatusSummary& summary) {
+  return 512 + summary.assignments.size() * 256;
+}
 
 }  // namespace
 
@@ -83,13 +85,15 @@ void StatusWriter::Commit(Batch batch) {
       std::move(batch.writes),
       [this, alive = std::weak_ptr<int>(alive_), loop = loop_,
        entries = std::move(batch.entries)](absl::StatusOr<std::optional<uint64_t>> result) mutable {
-        loop->Post([this, alive, entries = std::move(entries), result = std::move(result)]() mutable {
-          if (!alive.expired()) OnCommitted(std::move(entries), std::move(result));
-        });
+        loop->Post(
+            [this, alive, entries = std::move(entries), result = std::move(result)]() mutable {
+              if (!alive.expired()) OnCommitted(std::move(entries), std::move(result));
+            });
       });
 }
 
-void StatusWriter::OnCommitted(std::map<Uuid, Entry> entries, absl::StatusOr<std::optional<uint64_t>> result) {
+void StatusWriter::OnCommitted(std::map<Uuid, Entry> entries,
+                               absl::StatusOr<std::optional<uint64_t>> result) {
   --in_flight_;
   bool committed = result.ok() && result->has_value();
   for (const auto& [cluster, entry] : entries) {
@@ -98,7 +102,8 @@ void StatusWriter::OnCommitted(std::map<Uuid, Entry> entries, absl::StatusOr<std
       durable_(cluster, entry);
       continue;
     }
-    // After a failed compare each goes alone; one that fails alone has lost its session or its tombstone moved.
+    // After a failed compare each goes alone; one that fails alone has lost its session or its
+    // tombstone moved.
     if (result.ok() && entries.size() == 1 && ++suspects_[cluster] > kTriesMax) {
       suspects_.erase(cluster);
       continue;

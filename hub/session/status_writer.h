@@ -1,4 +1,5 @@
-// Brings cluster summaries to the store in few transactions, and says when an agent's report is durable.
+// Brings cluster summaries to the store in few transactions, and says when an agent's report is
+// durable.
 #ifndef NAVE_HUB_SESSION_STATUS_WRITER_H_
 #define NAVE_HUB_SESSION_STATUS_WRITER_H_
 
@@ -16,8 +17,8 @@
 
 namespace nave {
 
-// Loop thread only. Keeps one entry per cluster, whatever arrives meanwhile, and as many transactions under way as keep the store
-// busy: what comes while they run goes into the next.
+// Loop thread only. Keeps one entry per cluster, whatever arrives meanwhile, and as many
+// transactions under way as keep the store busy: what comes while they run goes into the next.
 class StatusWriter {
  public:
   struct Entry {
@@ -28,7 +29,11 @@ class StatusWriter {
   // `durable(cluster, entry)`: everything up to entry.seq of that session is in the store.
   StatusWriter(Executor* loop, SessionStore* store, LiveTable* live,
                std::function<void(const Uuid&, const Entry&)> durable)
-      : loop_(loop), store_(store), live_(live), durable_(std::move(durable)), alive_(std::make_shared<int>()) {}
+      : loop_(loop),
+        store_(store),
+        live_(live),
+        durable_(std::move(durable)),
+        alive_(std::make_shared<int>()) {}
 
   // A newer entry of the same cluster replaces the older.
   void Add(const Uuid& cluster, Entry entry);

@@ -66,11 +66,13 @@ absl::Status FileGuard::IdentifyLog() {
 absl::Status FileGuard::CheckOne(const std::string& path, const Identity& identity) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
-    return MakeError(Reason::kStoreWentBack, absl::StrCat("store: ", path, " is gone: ", strerror(errno)));
+    return MakeError(Reason::kStoreWentBack,
+                     absl::StrCat("store: ", path, " is gone: ", strerror(errno)));
   }
   if (info.st_dev == identity.device && info.st_ino == identity.inode) return absl::OkStatus();
-  return MakeError(Reason::kStoreWentBack,
-                   absl::StrCat("store: ", path, " is another file than the one this process opened"));
+  return MakeError(
+      Reason::kStoreWentBack,
+      absl::StrCat("store: ", path, " is another file than the one this process opened"));
 }
 
 absl::Status FileGuard::Check() const {

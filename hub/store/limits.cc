@@ -9,7 +9,8 @@
 namespace nave {
 namespace {
 
-absl::Status CheckMax(absl::string_view subject, absl::string_view unit, size_t max, size_t actual) {
+absl::Status CheckMax(absl::string_view subject, absl::string_view unit, size_t max,
+                      size_t actual) {
   if (actual <= max) return absl::OkStatus();
   return MakeError(Reason::kLimitExceeded,
                    absl::StrCat(subject, ": want at most ", max, " ", unit, ", got ", actual),
@@ -52,10 +53,11 @@ absl::Status CheckTxn(const Txn& txn) {
 
 absl::Status CheckLeaseTtl(absl::Duration ttl) {
   if (ttl >= kLeaseTtlMin) return absl::OkStatus();
-  return MakeError(Reason::kLimitExceeded,
-                   absl::StrCat("lease: want a time to live of at least ",
-                                absl::FormatDuration(kLeaseTtlMin), ", got ", absl::FormatDuration(ttl)),
-                   {{"limit", absl::FormatDuration(kLeaseTtlMin)}, {"actual", absl::FormatDuration(ttl)}});
+  return MakeError(
+      Reason::kLimitExceeded,
+      absl::StrCat("lease: want a time to live of at least ", absl::FormatDuration(kLeaseTtlMin),
+                   ", got ", absl::FormatDuration(ttl)),
+      {{"limit", absl::FormatDuration(kLeaseTtlMin)}, {"actual", absl::FormatDuration(ttl)}});
 }
 
 std::string PrefixEnd(absl::string_view prefix) {

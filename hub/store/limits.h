@@ -18,7 +18,8 @@ size_t TxnBytes(const Txn& txn);
 absl::Status CheckTxn(const Txn& txn);
 absl::Status CheckLeaseTtl(absl::Duration ttl);
 
-// The least key greater than every key with `prefix`; empty: there is none (the prefix is empty or all 0xff).
+// The least key greater than every key with `prefix`; empty: there is none (the prefix is empty or
+// all 0xff).
 std::string PrefixEnd(absl::string_view prefix);
 
 }  // namespace nave

@@ -35,7 +35,8 @@ class ReaderPool {
     return result;
   }
 
-  // Held by the writer while it uses a shared connection; holds nothing when readers have their own.
+  // Held by the writer while it uses a shared connection; holds nothing when readers have their
+  // own.
   std::unique_lock<std::mutex> WriterLock() {
     if (shared_ == nullptr) return {};
     return std::unique_lock<std::mutex>(shared_mutex_);

@@ -93,8 +93,9 @@ absl::StatusOr<std::unique_ptr<SqliteDb>> SqliteDb::Open(const Options& options)
   std::string path = options.path;
   if (options.immutable) {
     flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
-    path = absl::StrCat("file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),
-                        "?immutable=1");
+    path =
+        absl::StrCat("file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),
+                     "?immutable=1");
   }
   sqlite3* handle = nullptr;
   int code = sqlite3_open_v2(path.c_str(), &handle, flags,
@@ -118,7 +119,8 @@ absl::Status SqliteDb::LastError() {
 }
 
 absl::Status SqliteDb::Execute(const std::string& sql) {
-  if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return absl::OkStatus();
+  if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK)
+    return absl::OkStatus();
   return LastError();
 }
 
@@ -170,7 +172,8 @@ absl::Status SqliteDb::Deserialize(absl::string_view image) {
 
 absl::Status SqliteDb::CopyTo(absl::string_view path) {
   ASSIGN_OR_RETURN(SqliteStatement statement, Prepare("VACUUM INTO ?1"));
-  sqlite3_bind_text64(statement.statement_, 1, path.data(), path.size(), SQLITE_STATIC, SQLITE_UTF8);
+  sqlite3_bind_text64(statement.statement_, 1, path.data(), path.size(), SQLITE_STATIC,
+                      SQLITE_UTF8);
   return statement.Run();
 }
 

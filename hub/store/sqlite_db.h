@@ -16,13 +16,14 @@ struct sqlite3_stmt;
 namespace nave {
 
 // The error of SQLite's extended result `code`; `system_errno` is the system call's, 0 if none.
-// FULL → DISK_FULL, READONLY and refused opens → STORE_READ_ONLY, CORRUPT and NOTADB → STORE_CORRUPT, all others →
-// STORE_UNAVAILABLE.
+// FULL → DISK_FULL, READONLY and refused opens → STORE_READ_ONLY, CORRUPT and NOTADB →
+// STORE_CORRUPT, all others → STORE_UNAVAILABLE.
 absl::Status SqliteError(int code, int system_errno, absl::string_view message);
 
 // A prepared statement of one connection, which must outlive it. Not thread-safe.
-// Use: Bind…, then Step until it answers false, then Reset (Run does all of that for statements without rows).
-// Bound and read blobs are not copied: they must live until Reset, or until the next Step.
+// Use: Bind…, then Step until it answers false, then Reset (Run does all of that for statements
+// without rows). Bound and read blobs are not copied: they must live until Reset, or until the next
+// Step.
 class SqliteStatement {
  public:
   SqliteStatement() = default;
@@ -58,7 +59,8 @@ class SqliteDb {
     bool create = false;
     // May the file be opened without the right to write? If not: STORE_READ_ONLY.
     bool read_only = false;
-    // Only what is in the file itself, without locks and without the log beside it. Needs `read_only`.
+    // Only what is in the file itself, without locks and without the log beside it. Needs
+    // `read_only`.
     bool immutable = false;
   };
   static absl::StatusOr<std::unique_ptr<SqliteDb>> Open(const Options& options);
@@ -75,7 +77,8 @@ class SqliteDb {
   // Rolls back what is open; harmless when nothing is.
   void Rollback();
 
-  // The whole database as one file's bytes, and its replacement by such bytes (in-memory databases).
+  // The whole database as one file's bytes, and its replacement by such bytes (in-memory
+  // databases).
   absl::StatusOr<std::string> Serialize();
   absl::Status Deserialize(absl::string_view image);
   // A consistent copy as a new file.

@@ -36,7 +36,8 @@ absl::Status NoLease(LeaseId lease) {
 
 absl::Status SetUpConnection(SqliteDb& db, const SqliteStoreOptions& options) {
   RETURN_IF_ERROR(db.Execute("PRAGMA page_size = 8192"));
-  // Nobody else may look at the file of an inline store, which then needs no shared memory beside it.
+  // Nobody else may look at the file of an inline store, which then needs no shared memory beside
+  // it.
   if (options.inline_mode) RETURN_IF_ERROR(db.Execute("PRAGMA locking_mode = EXCLUSIVE"));
   if (!options.path.empty()) {
     ASSIGN_OR_RETURN(std::string mode, db.QueryText("PRAGMA journal_mode = WAL"));
@@ -45,7 +46,8 @@ absl::Status SetUpConnection(SqliteDb& db, const SqliteStoreOptions& options) {
                        absl::StrCat("store: want journal mode wal, got ", mode));
     }
   }
-  RETURN_IF_ERROR(db.Execute(absl::StrCat("PRAGMA wal_autocheckpoint = ", options.checkpoint_pages)));
+  RETURN_IF_ERROR(
+      db.Execute(absl::StrCat("PRAGMA wal_autocheckpoint = ", options.checkpoint_pages)));
   return db.Execute(
       "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;"
       "PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON");
@@ -55,7 +57,8 @@ absl::Status SetUpConnection(SqliteDb& db, const SqliteStoreOptions& options) {
 
 SqliteEngine::SqliteEngine(const SqliteStoreOptions& options) : options_(options) {}
 
-absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Open(const SqliteStoreOptions& options) {
+absl::StatusOr<std::unique_ptr<SqliteEngine>> SqliteEngine::Open(
+    const SqliteStoreOptions& options) {
   std::unique_ptr<SqliteEngine> engine(new SqliteEngine(options));
   RETURN_IF_ERROR(engine->OpenFile());
   ASSIGN_OR_RETURN(engine->writer_, StoreWriter::Make(*engine->db_));
@@ -153,11 +156,13 @@ absl::Status SqliteEngine::CheckContinuity() {
 }
 
 absl::StatusOr<StoreState> SqliteEngine::ReadFileWithoutLog() {
-  ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> db, SqliteDb::Open({options_.path, "", false, true, true}));
+  ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> db,
+                   SqliteDb::Open({options_.path, "", false, true, true}));
   return ReadStoreState(*db);
 }
 
-// A file that was written over while its log stayed has pages of two states, of which the log hides some.
+// A file that was written over while its log stayed has pages of two states, of which the log hides
+// some.
 absl::Status SqliteEngine::CheckFileWithoutLog() {
   std::lock_guard<std::mutex> lock(check_mutex_);
   if (!file_marked_) return absl::OkStatus();
@@ -177,8 +182,8 @@ absl::Status SqliteEngine::CheckState(const absl::StatusOr<StoreState>& state, R
       Reason::kStoreWentBack,
       !state.ok() || state->opened != opened_
           ? absl::StrCat("store: ", options_.path, " holds a state that this process did not write")
-          : absl::StrCat("store: ", options_.path, " is at revision ", state->head, ", this process has seen ",
-                         seen)));
+          : absl::StrCat("store: ", options_.path, " is at revision ", state->head,
+                         ", this process has seen ", seen)));
 }
 
 absl::Status SqliteEngine::Transact(const std::function<absl::Status()>& change) {
@@ -273,7 +278,8 @@ absl::StatusOr<LeaseId> SqliteEngine::GrantLease(absl::Duration ttl) {
   RETURN_IF_ERROR(CheckLeaseTtl(ttl));
   RETURN_IF_ERROR(CheckFile());
   LeaseId lease = ++next_lease_;
-  RETURN_IF_ERROR(Transact([&] { return writer_->AddLease(lease, absl::ToInt64Milliseconds(ttl)); }));
+  RETURN_IF_ERROR(
+      Transact([&] { return writer_->AddLease(lease, absl::ToInt64Milliseconds(ttl)); }));
   absl::Time now = options_.clock();
   std::lock_guard<std::mutex> lock(mutex_);
   leases_[lease] = {ttl, now + ttl};
@@ -391,7 +397,8 @@ absl::Status SqliteEngine::CopyTo(absl::string_view path) {
     RETURN_IF_ERROR(db_->CopyTo(path));
   }
   // Put in this file's place, the copy is known for one.
-  ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> copy, SqliteDb::Open({std::string(path), options_.vfs}));
+  ASSIGN_OR_RETURN(std::unique_ptr<SqliteDb> copy,
+                   SqliteDb::Open({std::string(path), options_.vfs}));
   return copy->Execute("UPDATE state SET opened = 0");
 }
 

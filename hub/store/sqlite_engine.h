@@ -1,5 +1,6 @@
-// The writing half of the SQLite store, without threads: batches of transactions, leases, compaction, continuity. Its
-// owner calls it from one thread at a time (the writer's, or inline the caller's).
+// The writing half of the SQLite store, without threads: batches of transactions, leases,
+// compaction, continuity. Its owner calls it from one thread at a time (the writer's, or inline the
+// caller's).
 #ifndef NAVE_HUB_STORE_SQLITE_ENGINE_H_
 #define NAVE_HUB_STORE_SQLITE_ENGINE_H_
 
@@ -54,8 +55,9 @@ class SqliteEngine {
   // Thread-safe. As SqliteStore::CheckContinuity.
   absl::Status CheckContinuity();
 
-  // Fills in `outcome` of each. All go into one SQLite transaction; should that fail, each gets one of its own, so that
-  // what is wrong with one of them does not fail the others. Callbacks are not called.
+  // Fills in `outcome` of each. All go into one SQLite transaction; should that fail, each gets one
+  // of its own, so that what is wrong with one of them does not fail the others. Callbacks are not
+  // called.
   void RunBatch(std::vector<TxnRequest>& batch);
 
   absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl);
@@ -114,7 +116,8 @@ class SqliteEngine {
   std::set<LeaseId> dying_leases_;
 
   std::mutex check_mutex_;
-  // Guarded by check_mutex_: whether the file without its log is known to be of this process, and its newest head seen.
+  // Guarded by check_mutex_: whether the file without its log is known to be of this process, and
+  // its newest head seen.
   bool file_marked_ = false;
   Revision file_head_ = 0;
 

@@ -11,7 +11,9 @@ namespace nave {
 inline constexpr int kIdPlaceBits = 7;
 static_assert(kTxnWritesMax <= (1 << kIdPlaceBits));
 
-inline int64_t FirstIdOf(Revision revision) { return static_cast<int64_t>(revision << kIdPlaceBits); }
+inline int64_t FirstIdOf(Revision revision) {
+  return static_cast<int64_t>(revision << kIdPlaceBits);
+}
 inline int64_t LastIdOf(Revision revision) { return FirstIdOf(revision + 1) - 1; }
 inline Revision RevisionOfId(int64_t id) { return static_cast<Revision>(id) >> kIdPlaceBits; }
 

@@ -12,10 +12,10 @@ namespace nave {
 namespace {
 
 absl::Status Compacted(Revision wanted, Revision compacted) {
-  return MakeError(Reason::kRevisionCompacted,
-                   absl::StrCat("store: revision ", wanted, " is before ", compacted,
-                                ", the oldest one kept"),
-                   {{"compacted", absl::StrCat(compacted)}});
+  return MakeError(
+      Reason::kRevisionCompacted,
+      absl::StrCat("store: revision ", wanted, " is before ", compacted, ", the oldest one kept"),
+      {{"compacted", absl::StrCat(compacted)}});
 }
 
 // Rolls a read transaction back to its end; statements of it that still have rows are reset first.
@@ -43,9 +43,11 @@ absl::StatusOr<std::unique_ptr<StoreReader>> StoreReader::Make(SqliteDb& db) {
       {&reader->end_, "COMMIT"},
       {&reader->state_, "SELECT head, compacted FROM state WHERE one = 1"},
       {&reader->get_,
-       "SELECT hist.id, hist.created, hist.lease, hist.value FROM cur JOIN hist ON hist.id = cur.id "
+       "SELECT hist.id, hist.created, hist.lease, hist.value FROM cur JOIN hist ON hist.id = "
+       "cur.id "
        "WHERE cur.key = ?1 AND cur.deleted = 0"},
-      {&reader->keys_, "SELECT key, id FROM cur WHERE key > ?1 AND key >= ?2 AND key < ?3 ORDER BY key"},
+      {&reader->keys_,
+       "SELECT key, id FROM cur WHERE key > ?1 AND key >= ?2 AND key < ?3 ORDER BY key"},
       {&reader->keys_open_, "SELECT key, id FROM cur WHERE key > ?1 AND key >= ?2 ORDER BY key"},
       {&reader->version_, "SELECT prev, created, lease, value FROM hist WHERE id = ?1"},
       {&reader->history_,
@@ -157,8 +159,9 @@ absl::StatusOr<HistoryPage> StoreReader::History(absl::string_view prefix, Revis
   return page;
 }
 
-absl::StatusOr<HistoryPage> StoreReader::HistoryInTransaction(absl::string_view prefix, Revision after,
-                                                              size_t bytes_max, size_t rows_max) {
+absl::StatusOr<HistoryPage> StoreReader::HistoryInTransaction(absl::string_view prefix,
+                                                              Revision after, size_t bytes_max,
+                                                              size_t rows_max) {
   ASSIGN_OR_RETURN(StoreState state, ReadState());
   if (after < state.compacted) return Compacted(after, state.compacted);
   HistoryPage page;

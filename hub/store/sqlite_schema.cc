@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t kApplicationId = 0x6e617665;  // "nave"
 
-// Pages of 8 KiB hold three values of 2 KB, the size of a status summary; in pages of 4 KiB each would fill one alone.
+// Pages of 8 KiB hold three values of 2 KB, the size of a status summary; in pages of 4 KiB each
+// would fill one alone.
 constexpr char kCreateTables[] = R"(
 BEGIN IMMEDIATE;
 CREATE TABLE hist(id INTEGER PRIMARY KEY, prev INTEGER NOT NULL, created INTEGER NOT NULL,
@@ -35,9 +36,9 @@ absl::Status CheckPages(SqliteDb& db) {
 absl::Status PrepareSchema(SqliteDb& db, bool check_pages) {
   ASSIGN_OR_RETURN(int64_t tables, db.QueryInt("SELECT count(*) FROM sqlite_schema"));
   if (tables == 0) {
-    absl::Status made = db.Execute(absl::StrCat(kCreateTables, "PRAGMA application_id=", kApplicationId,
-                                                ";PRAGMA user_version=", kSqliteSchemaVersion,
-                                                ";COMMIT"));
+    absl::Status made =
+        db.Execute(absl::StrCat(kCreateTables, "PRAGMA application_id=", kApplicationId,
+                                ";PRAGMA user_version=", kSqliteSchemaVersion, ";COMMIT"));
     if (!made.ok()) db.Rollback();
     return made;
   }
@@ -47,8 +48,9 @@ absl::Status PrepareSchema(SqliteDb& db, bool check_pages) {
   }
   ASSIGN_OR_RETURN(int64_t version, db.QueryInt("PRAGMA user_version"));
   if (version > kSqliteSchemaVersion) {
-    return MakeError(Reason::kStoreTooNew, absl::StrCat("store: want tables of version ",
-                                                        kSqliteSchemaVersion, " at most, got ", version));
+    return MakeError(Reason::kStoreTooNew,
+                     absl::StrCat("store: want tables of version ", kSqliteSchemaVersion,
+                                  " at most, got ", version));
   }
   return check_pages ? CheckPages(db) : absl::OkStatus();
 }
@@ -58,8 +60,9 @@ absl::StatusOr<StoreState> ReadStoreState(SqliteDb& db) {
                    db.Prepare("SELECT head, compacted, swept, opened FROM state WHERE one = 1"));
   ASSIGN_OR_RETURN(bool row, statement.Step());
   if (!row) return MakeError(Reason::kStoreCorrupt, "store: the row of its state is missing");
-  return StoreState{static_cast<Revision>(statement.Int(0)), static_cast<Revision>(statement.Int(1)),
-                    static_cast<Revision>(statement.Int(2)), static_cast<uint64_t>(statement.Int(3))};
+  return StoreState{
+      static_cast<Revision>(statement.Int(0)), static_cast<Revision>(statement.Int(1)),
+      static_cast<Revision>(statement.Int(2)), static_cast<uint64_t>(statement.Int(3))};
 }
 
 }  // namespace nave

@@ -16,8 +16,8 @@ namespace {
 
 using Task = absl::AnyInvocable<void() &&>;
 
-// One SQLite transaction takes at most so much of the queue. What waits while it syncs is the next one, so batches grow
-// with the load and with the slowness of the disk.
+// One SQLite transaction takes at most so much of the queue. What waits while it syncs is the next
+// one, so batches grow with the load and with the slowness of the disk.
 constexpr size_t kBatchTxns = 2000;
 constexpr size_t kBatchBytes = 8 << 20;
 // What a page of history may hold when a watch catches up.
@@ -198,7 +198,8 @@ class ThreadedSqliteStore : public SqliteStoreBase {
       }
     }
     if (allowed.ok()) {
-      allowed = MakeError(Reason::kStoreUnavailable, "store: too many transactions wait to be written");
+      allowed =
+          MakeError(Reason::kStoreUnavailable, "store: too many transactions wait to be written");
     }
     std::move(request.done)(allowed);
   }
@@ -234,8 +235,8 @@ class ThreadedSqliteStore : public SqliteStoreBase {
  private:
   using Item = std::variant<TxnRequest, Task>;
 
-  // Moves the transactions at the queue's front to `batch`, or the task that stands there to `task`. False: no more
-  // come.
+  // Moves the transactions at the queue's front to `batch`, or the task that stands there to
+  // `task`. False: no more come.
   bool TakeWork(std::vector<TxnRequest>* batch, Task* task, bool idle) {
     std::unique_lock<std::mutex> lock(mutex_);
     auto ready = [&] { return stopping_ || !queue_.empty(); };
@@ -295,7 +296,8 @@ class ThreadedSqliteStore : public SqliteStoreBase {
   }
 
   const size_t queue_bytes_max_;
-  std::chrono::steady_clock::time_point next_tick_ = std::chrono::steady_clock::now() + kTickInterval;
+  std::chrono::steady_clock::time_point next_tick_ =
+      std::chrono::steady_clock::now() + kTickInterval;
 
   std::mutex mutex_;
   // Guarded by mutex_.

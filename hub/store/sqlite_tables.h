@@ -1,13 +1,19 @@
-// The revisioned key table in SQLite: how keys, their history and leases are stored, read and written.
+// The revisioned key table in SQLite: how keys, their history and leases are stored, read and
+// written.
 //
-//   hist(id, prev, created, lease, key, value)  one row per change, appended only. id = revision << 7 | place in the
-//                                               transaction (at most 100 writes); prev: the id of the key's change before,
-//                                               0 = none; value NULL: the change is a deletion. So a watch reads rows in
-//                                               order of id, and a range at an old revision walks back along prev.
-//   cur(key, id, created, lease, deleted)       the newest change of each key; deletions stay until they are swept.
-//   lease(id, ttl_ms)                           leases; when they run out is not stored (see Store::KeepLease).
-//   state(head, compacted, swept, opened)       one row. swept: up to where removal of superseded rows has come;
-//                                               opened: random, new at each opening, tells copies of a file apart.
+//   hist(id, prev, created, lease, key, value)  one row per change, appended only. id = revision <<
+//   7 | place in the
+//                                               transaction (at most 100 writes); prev: the id of
+//                                               the key's change before, 0 = none; value NULL: the
+//                                               change is a deletion. So a watch reads rows in
+//                                               order of id, and a range at an old revision walks
+//                                               back along prev.
+//   cur(key, id, created, lease, deleted)       the newest change of each key; deletions stay until
+//   they are swept. lease(id, ttl_ms)                           leases; when they run out is not
+//   stored (see Store::KeepLease). state(head, compacted, swept, opened)       one row. swept: up
+//   to where removal of superseded rows has come;
+//                                               opened: random, new at each opening, tells copies
+//                                               of a file apart.
 #ifndef NAVE_HUB_STORE_SQLITE_TABLES_H_
 #define NAVE_HUB_STORE_SQLITE_TABLES_H_
 
@@ -33,8 +39,8 @@ struct StoreState {
   uint64_t opened = 0;
 };
 
-// Makes the tables in an empty database, or checks version, kind and (if `check_pages`) every page of one that is
-// there. STORE_TOO_NEW, STORE_CORRUPT.
+// Makes the tables in an empty database, or checks version, kind and (if `check_pages`) every page
+// of one that is there. STORE_TOO_NEW, STORE_CORRUPT.
 absl::Status PrepareSchema(SqliteDb& db, bool check_pages);
 absl::StatusOr<StoreState> ReadStoreState(SqliteDb& db);
 
@@ -53,8 +59,8 @@ class StoreReader {
   // As Store::Range.
   absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after, size_t limit,
                                   Revision at);
-  // Changes after revision `after` of keys with `prefix`: whole revisions, until `bytes_max` or `rows_max` is passed.
-  // REVISION_COMPACTED.
+  // Changes after revision `after` of keys with `prefix`: whole revisions, until `bytes_max` or
+  // `rows_max` is passed. REVISION_COMPACTED.
   absl::StatusOr<HistoryPage> History(absl::string_view prefix, Revision after, size_t bytes_max,
                                       size_t rows_max);
 
@@ -84,8 +90,8 @@ struct AppliedTxn {
   std::vector<AppliedWrite> writes;
 };
 
-// Writing side of the one writing connection. Not thread-safe. Between Begin and Commit nothing is durable; after an
-// error the caller rolls back (Rollback restores the head).
+// Writing side of the one writing connection. Not thread-safe. Between Begin and Commit nothing is
+// durable; after an error the caller rolls back (Rollback restores the head).
 class StoreWriter {
  public:
   static absl::StatusOr<std::unique_ptr<StoreWriter>> Make(SqliteDb& db);
@@ -102,7 +108,8 @@ class StoreWriter {
 
   // Also within Begin and Commit.
   void SetOpened(uint64_t opened) { state_.opened = opened; }
-  // Makes everything before `revision` (at most the head) unreadable at once; Sweep frees the space.
+  // Makes everything before `revision` (at most the head) unreadable at once; Sweep frees the
+  // space.
   void SetCompacted(Revision revision);
   bool SweepIsDue() const { return state_.swept < state_.compacted; }
   // Removes superseded rows, looking at about `rows_max` changes.
@@ -125,8 +132,8 @@ class StoreWriter {
   StoreState state_;
   // As in the file; what Rollback returns to.
   StoreState stored_;
-  SqliteStatement begin_, commit_, find_, append_, set_cur_, set_state_, swept_rows_, drop_row_, drop_cur_,
-      add_lease_, remove_lease_, lease_keys_;
+  SqliteStatement begin_, commit_, find_, append_, set_cur_, set_state_, swept_rows_, drop_row_,
+      drop_cur_, add_lease_, remove_lease_, lease_keys_;
 };
 
 }  // namespace nave

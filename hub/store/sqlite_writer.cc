@@ -24,11 +24,14 @@ absl::Status StoreWriter::PrepareAll() {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
       {&find_, "SELECT id, created, deleted FROM cur WHERE key = ?1"},
-      {&append_, "INSERT INTO hist(id, prev, created, lease, key, value) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"},
+      {&append_,
+       "INSERT INTO hist(id, prev, created, lease, key, value) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"},
       {&set_cur_,
-       "INSERT INTO cur(key, id, created, lease, deleted) VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(key) "
+       "INSERT INTO cur(key, id, created, lease, deleted) VALUES(?1, ?2, ?3, ?4, ?5) ON "
+       "CONFLICT(key) "
        "DO UPDATE SET id = ?2, created = ?3, lease = ?4, deleted = ?5"},
-      {&set_state_, "UPDATE state SET head = ?1, compacted = ?2, swept = ?3, opened = ?4 WHERE one = 1"},
+      {&set_state_,
+       "UPDATE state SET head = ?1, compacted = ?2, swept = ?3, opened = ?4 WHERE one = 1"},
       {&swept_rows_,
        "SELECT id, prev, value IS NULL, key FROM hist WHERE id BETWEEN ?1 AND ?2 ORDER BY id"},
       {&drop_row_, "DELETE FROM hist WHERE id = ?1"},
@@ -91,8 +94,8 @@ absl::StatusOr<AppliedTxn> StoreWriter::Apply(const Txn& txn) {
   for (size_t i = 0; i < txn.writes.size(); ++i) {
     bool changed = false;
     AppliedWrite write{i, 0};
-    RETURN_IF_ERROR(ApplyWrite(txn.writes[i], FirstIdOf(revision) + static_cast<int64_t>(i), &changed,
-                               &write.create_revision));
+    RETURN_IF_ERROR(ApplyWrite(txn.writes[i], FirstIdOf(revision) + static_cast<int64_t>(i),
+                               &changed, &write.create_revision));
     if (changed) applied.writes.push_back(write);
   }
   if (applied.writes.empty()) return applied;
@@ -141,8 +144,8 @@ void StoreWriter::SetCompacted(Revision revision) {
   state_.compacted = std::max(state_.compacted, std::min(revision, state_.head));
 }
 
-// A row is superseded when its key has a newer change up to `compacted`; each such newer change names it as prev. A
-// deletion is itself of no use there.
+// A row is superseded when its key has a newer change up to `compacted`; each such newer change
+// names it as prev. A deletion is itself of no use there.
 absl::Status StoreWriter::Sweep(size_t rows_max) {
   // Read first, delete then: a cursor over rows that vanish is no fun to reason about.
   struct Row {

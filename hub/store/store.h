@@ -1,5 +1,6 @@
-// The hub's store: a revisioned key table with compare-and-swap transactions, watches and leases. Two backends (SQLite
-// now, etcd later) pass one conformance suite; the interface has etcd's limits and every backend enforces them.
+// The hub's store: a revisioned key table with compare-and-swap transactions, watches and leases.
+// Two backends (SQLite now, etcd later) pass one conformance suite; the interface has etcd's limits
+// and every backend enforces them.
 #ifndef NAVE_HUB_STORE_STORE_H_
 #define NAVE_HUB_STORE_STORE_H_
 
@@ -82,22 +83,24 @@ struct WatchEvent {
 
 // Events of one or more whole revisions, in order.
 struct WatchBatch {
-  // Not OK: the watch has ended. OUT_OF_RANGE (REVISION_COMPACTED): start again from a Range; UNAVAILABLE: likewise.
+  // Not OK: the watch has ended. OUT_OF_RANGE (REVISION_COMPACTED): start again from a Range;
+  // UNAVAILABLE: likewise.
   absl::Status status;
   std::vector<WatchEvent> events;
   // Everything up to this revision has been delivered.
   Revision revision = 0;
 };
 
-// Ends the watch when destroyed, which must happen before the store is destroyed; no callback runs after the
-// destructor returned. Do not destroy it in its callback.
+// Ends the watch when destroyed, which must happen before the store is destroyed; no callback runs
+// after the destructor returned. Do not destroy it in its callback.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;
 };
 
-// Thread-safe. Errors: UNAVAILABLE STORE_UNAVAILABLE (try again), RESOURCE_EXHAUSTED DISK_FULL, FAILED_PRECONDITION
-// STORE_READ_ONLY, DATA_LOSS STORE_CORRUPT, INVALID_ARGUMENT LIMIT_EXCEEDED (a limit above; nothing was written).
+// Thread-safe. Errors: UNAVAILABLE STORE_UNAVAILABLE (try again), RESOURCE_EXHAUSTED DISK_FULL,
+// FAILED_PRECONDITION STORE_READ_ONLY, DATA_LOSS STORE_CORRUPT, INVALID_ARGUMENT LIMIT_EXCEEDED (a
+// limit above; nothing was written).
 class Store {
  public:
   using TxnCallback = absl::AnyInvocable<void(absl::StatusOr<TxnResult>) &&>;
@@ -108,22 +111,26 @@ class Store {
   // NOT_FOUND when the key does not exist.
   virtual absl::StatusOr<KeyValue> Get(absl::string_view key) = 0;
 
-  // Keys with `prefix` greater than `after` (empty: from the first), at most `limit` (0: as many as fit a page) and at
-  // most kRangePageBytesMax, as they were at `at` (0: now). OUT_OF_RANGE when `at` was compacted.
-  virtual absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after, size_t limit,
-                                          Revision at) = 0;
+  // Keys with `prefix` greater than `after` (empty: from the first), at most `limit` (0: as many as
+  // fit a page) and at most kRangePageBytesMax, as they were at `at` (0: now). OUT_OF_RANGE when
+  // `at` was compacted.
+  virtual absl::StatusOr<RangePage> Range(absl::string_view prefix, absl::string_view after,
+                                          size_t limit, Revision at) = 0;
 
-  // All or nothing, one revision. Durable when the callback runs (on a thread of the store; it must not block or call
-  // back into the store). Transactions submitted together may share one sync of the disk.
+  // All or nothing, one revision. Durable when the callback runs (on a thread of the store; it must
+  // not block or call back into the store). Transactions submitted together may share one sync of
+  // the disk.
   virtual void TxnAsync(Txn txn, TxnCallback done) = 0;
 
-  // Every change of keys with `prefix` after revision `after`. Callbacks run one at a time on a thread of the store;
-  // revisions without a change under `prefix` make no callback. A slow callback delays other watches, never a writer.
-  virtual std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after, WatchCallback on_batch) = 0;
+  // Every change of keys with `prefix` after revision `after`. Callbacks run one at a time on a
+  // thread of the store; revisions without a change under `prefix` make no callback. A slow
+  // callback delays other watches, never a writer.
+  virtual std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after,
+                                            WatchCallback on_batch) = 0;
 
   virtual absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) = 0;
-  // Starts its time to live anew. A lease outlives the store's process and starts anew with it. NOT_FOUND when it ran
-  // out.
+  // Starts its time to live anew. A lease outlives the store's process and starts anew with it.
+  // NOT_FOUND when it ran out.
   virtual absl::Status KeepLease(LeaseId lease) = 0;
   virtual absl::Status RevokeLease(LeaseId lease) = 0;
 

@@ -12,7 +12,8 @@
 namespace nave {
 namespace {
 
-// A callback gets about this much at once, so that one far behind does not hold up the others for long.
+// A callback gets about this much at once, so that one far behind does not hold up the others for
+// long.
 constexpr size_t kBatchBytes = 4 << 20;
 // What an event costs beside its key and value.
 constexpr size_t kEventBytes = 128;
@@ -65,12 +66,14 @@ absl::Status WatchLog::CheckNotAhead(Revision after) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (after <= head_) return absl::OkStatus();
   }
-  // A reader sees a revision in the table a moment before it is published here, so only the table can say no.
+  // A reader sees a revision in the table a moment before it is published here, so only the table
+  // can say no.
   absl::StatusOr<HistoryPage> page = read_history_("", after);
   RETURN_IF_ERROR(page.status());
   if (page->through >= after) return absl::OkStatus();
-  return MakeError(Reason::kStoreWentBack, absl::StrCat("watch: revision ", after,
-                                                        " is after the newest one, ", page->through));
+  return MakeError(
+      Reason::kStoreWentBack,
+      absl::StrCat("watch: revision ", after, " is after the newest one, ", page->through));
 }
 
 void WatchLog::Publish(std::vector<std::shared_ptr<const RevisionEvents>> revisions) {

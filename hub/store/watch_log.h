@@ -1,6 +1,6 @@
-// The newest revisions in memory, and the watches that read them. A watch is a cursor: it is fed from here while the
-// log still holds what comes next, and from the history table when it has fallen behind. So a slow or new watch costs
-// no memory, and a writer never waits for one.
+// The newest revisions in memory, and the watches that read them. A watch is a cursor: it is fed
+// from here while the log still holds what comes next, and from the history table when it has
+// fallen behind. So a slow or new watch costs no memory, and a writer never waits for one.
 #ifndef NAVE_HUB_STORE_WATCH_LOG_H_
 #define NAVE_HUB_STORE_WATCH_LOG_H_
 
@@ -31,12 +31,15 @@ struct RevisionEvents {
 // Thread-safe. Who calls DispatchOne decides where callbacks run; one caller at a time.
 class WatchLog {
  public:
-  // Reads about one page of history after a revision; see StoreReader::History. Called without locks.
+  // Reads about one page of history after a revision; see StoreReader::History. Called without
+  // locks.
   using ReadHistory =
       std::function<absl::StatusOr<HistoryPage>(absl::string_view prefix, Revision after)>;
 
-  // `on_work` is called, under the lock, when there may be something for DispatchOne to do. It must not call back.
-  WatchLog(Revision head, size_t bytes_max, ReadHistory read_history, std::function<void()> on_work);
+  // `on_work` is called, under the lock, when there may be something for DispatchOne to do. It must
+  // not call back.
+  WatchLog(Revision head, size_t bytes_max, ReadHistory read_history,
+           std::function<void()> on_work);
 
   // The result must not outlive this object.
   std::unique_ptr<StoreWatch> Add(absl::string_view prefix, Revision after,

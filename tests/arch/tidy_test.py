@@ -1,5 +1,6 @@
 """Sizes and tidiness of the files."""
 import re
+import subprocess
 import unittest
 
 import sources
@@ -115,6 +116,12 @@ class Tidiness(unittest.TestCase):
         # What comes later stands in tests/BUGS.md; a source says what is.
         skip = ("tests/BUGS.md",)
         self.assertEqual(self.find(r"\b[Ii]ssue \d+\b", sources.all_files(), skip), [])
+
+    def test_sources_are_formatted(self):
+        paths = [str(sources.ROOT / path) for path in sources.code_files()]
+        run = subprocess.run(["clang-format-14", "--dry-run", *paths], capture_output=True, text=True, check=True)
+        wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: warning: code should be clang-formatted", run.stderr, re.M)))
+        self.assertEqual(wrong, [], "run ./dev format")
 
     def test_headers_are_guarded_by_their_path(self):
         wrong = []

@@ -1,5 +1,5 @@
-// The files under deploy/ against the code that will meet them: the manifest parser, the hub's configuration, the names
-// that the agent's manifest uses.
+// The files under deploy/ against the code that will meet them: the manifest parser, the hub's
+// configuration, the names that the agent's manifest uses.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -41,9 +41,10 @@ std::map<std::string, Value> HubObjects() {
 TEST(Deploy, HubManifestIsRead) {
   std::vector<std::string> names;
   for (const auto& [name, object] : HubObjects()) names.push_back(name);
-  EXPECT_THAT(names, ElementsAre("ConfigMap nave-hub/nave-hub", "Namespace nave-hub", "Service nave-hub/nave-hub",
-                                 "Service nave-hub/nave-hub-pods", "ServiceAccount nave-hub/nave-hub",
-                                 "apps/StatefulSet nave-hub/nave-hub"));
+  EXPECT_THAT(
+      names, ElementsAre("ConfigMap nave-hub/nave-hub", "Namespace nave-hub",
+                         "Service nave-hub/nave-hub", "Service nave-hub/nave-hub-pods",
+                         "ServiceAccount nave-hub/nave-hub", "apps/StatefulSet nave-hub/nave-hub"));
 }
 
 TEST(Deploy, HubConfigurationIsAccepted) {
@@ -53,8 +54,10 @@ TEST(Deploy, HubConfigurationIsAccepted) {
   const absl::StatusOr<EffectiveConfig> config = LoadHubConfig("hub.yaml", *text->string(), {}, {});
   ASSERT_TRUE(config.ok()) << config.status();
   const std::string hub = FormatJson(objects.at("apps/StatefulSet nave-hub/nave-hub"));
-  EXPECT_THAT(hub, HasSubstr(absl::StrCat("{\"mountPath\":\"", config->config.data_dir, "\",\"name\":\"data\"}")));
-  // Every port that the configuration opens is one of the container's, which probes and Services name.
+  EXPECT_THAT(hub, HasSubstr(absl::StrCat("{\"mountPath\":\"", config->config.data_dir,
+                                          "\",\"name\":\"data\"}")));
+  // Every port that the configuration opens is one of the container's, which probes and Services
+  // name.
   for (const std::string& address :
        {config->config.listen_api, config->config.listen_agents, config->config.listen_health}) {
     const std::string port = address.substr(address.rfind(':') + 1);
@@ -70,9 +73,10 @@ TEST(Deploy, HubKeepsTheRestrictedLevelOfItsNamespace) {
   EXPECT_THAT(FormatJson(HubObjects().at("Namespace nave-hub")),
               HasSubstr(R"("pod-security.kubernetes.io/enforce":"restricted")"));
   const std::string hub = FormatJson(HubObjects().at("apps/StatefulSet nave-hub/nave-hub"));
-  for (const char* rule : {R"("runAsNonRoot":true)", R"("seccompProfile":{"type":"RuntimeDefault"})",
-                           R"("allowPrivilegeEscalation":false)", R"("capabilities":{"drop":["ALL"]})",
-                           R"("readOnlyRootFilesystem":true)", R"("automountServiceAccountToken":false)"}) {
+  for (const char* rule :
+       {R"("runAsNonRoot":true)", R"("seccompProfile":{"type":"RuntimeDefault"})",
+        R"("allowPrivilegeEscalation":false)", R"("capabilities":{"drop":["ALL"]})",
+        R"("readOnlyRootFilesystem":true)", R"("automountServiceAccountToken":false)"}) {
     EXPECT_THAT(hub, HasSubstr(rule));
   }
 }

@@ -71,10 +71,9 @@ class Pump : public std::enable_shared_from_this<Pump> {
   void Read() {
     if (reading_ || ended_ || Held() || queued_ >= kQueueBytesMax) return;
     reading_ = true;
-    from_.async_read_some(asio::buffer(buffer_),
-                          [self = shared_from_this()](Error error, size_t size) {
-                            self->OnRead(error, size);
-                          });
+    from_.async_read_some(
+        asio::buffer(buffer_),
+        [self = shared_from_this()](Error error, size_t size) { self->OnRead(error, size); });
   }
 
   void OnRead(Error error, size_t size) {
@@ -112,10 +111,9 @@ class Pump : public std::enable_shared_from_this<Pump> {
     if (faults_.rate > 0) {
       size = std::clamp<size_t>(static_cast<size_t>(faults_.rate) / 50, 1, size);
     }
-    asio::async_write(to_, asio::buffer(queue_.front().data.data() + sent_, size),
-                      [self = shared_from_this()](Error error, size_t size) {
-                        self->OnWritten(error, size);
-                      });
+    asio::async_write(
+        to_, asio::buffer(queue_.front().data.data() + sent_, size),
+        [self = shared_from_this()](Error error, size_t size) { self->OnWritten(error, size); });
   }
 
   void OnWritten(Error error, size_t size) {
@@ -130,8 +128,8 @@ class Pump : public std::enable_shared_from_this<Pump> {
       queue_.pop_front();
     }
     if (faults_.rate > 0) {
-      free_at_ = Clock::now() + std::chrono::microseconds(static_cast<int64_t>(size) * 1000000 /
-                                                          faults_.rate);
+      free_at_ = Clock::now() +
+                 std::chrono::microseconds(static_cast<int64_t>(size) * 1000000 / faults_.rate);
     }
     if (error) return over_(true);
     if (faults_.cut_after > 0 && carried_ >= faults_.cut_after) return over_(true);
@@ -200,7 +198,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     client_.set_option(Tcp::no_delay(true), ignored);
     server_.set_option(Tcp::no_delay(true), ignored);
     std::weak_ptr<Connection> weak = shared_from_this();
-    auto over = [weak](Tcp::socket Connection::* to) {
+    auto over = [weak](Tcp::socket Connection::*to) {
       return [weak, to](bool reset) {
         if (std::shared_ptr<Connection> self = weak.lock()) self->OnOver(reset, (*self).*to);
       };

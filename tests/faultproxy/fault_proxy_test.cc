@@ -186,11 +186,11 @@ TEST(ProxyOrderTest, Parses) {
     const char* line;
     bool fine;
   };
-  for (const Case& c : {Case{"cut", true}, Case{"cut now", false}, Case{"stall", false},
-                        Case{"stall on", true}, Case{"stall on up", true},
-                        Case{"stall on sideways", false}, Case{"stall maybe", false},
-                        Case{"delay 5 down", true}, Case{"delay -5", false}, Case{"rate", false},
-                        Case{"rate 1 up", false}, Case{"", false}}) {
+  for (const Case& c :
+       {Case{"cut", true}, Case{"cut now", false}, Case{"stall", false}, Case{"stall on", true},
+        Case{"stall on up", true}, Case{"stall on sideways", false}, Case{"stall maybe", false},
+        Case{"delay 5 down", true}, Case{"delay -5", false}, Case{"rate", false},
+        Case{"rate 1 up", false}, Case{"", false}}) {
     ProxyOrder order;
     std::string problem;
     EXPECT_EQ(ParseProxyOrder(c.line, &order, &problem), c.fine) << c.line << ": " << problem;

@@ -10,7 +10,18 @@
 namespace nave {
 
 struct ProxyOrder {
-  enum class Kind { kCut, kReset, kFreeze, kStall, kRefuse, kDelay, kRate, kCutAfter, kHeal, kCount };
+  enum class Kind {
+    kCut,
+    kReset,
+    kFreeze,
+    kStall,
+    kRefuse,
+    kDelay,
+    kRate,
+    kCutAfter,
+    kHeal,
+    kCount
+  };
   Kind kind = Kind::kCount;
   bool up = true;
   bool down = true;

@@ -46,8 +46,7 @@ KindInfo CustomKind(const Value& crd, const Value& version) {
   kind.categories = Strings(crd.Find("spec", "names", "categories"));
   auto schemas = std::make_shared<Schemas>();
   const Value* open_api = version.Find("schema", "openAPIV3Schema");
-  kind.open_api =
-      std::make_shared<const Value>(open_api == nullptr ? Value(Object()) : *open_api);
+  kind.open_api = std::make_shared<const Value>(open_api == nullptr ? Value(Object()) : *open_api);
   kind.schema = SchemaFromOpenApi(*kind.open_api, schemas.get());
   kind.schemas = std::move(schemas);
   return kind;

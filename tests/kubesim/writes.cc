@@ -163,8 +163,8 @@ SimResponse Decode(const KindInfo& kind, const SimRequest& request, Value* objec
 }
 
 std::string DescribeTarget(const KindInfo& kind, const std::string& ns, const std::string& name) {
-  return absl::StrCat("(", ns, "/", name, "; ", kind.group, "/", kind.version,
-                      ", Kind=", kind.kind, ")");
+  return absl::StrCat("(", ns, "/", name, "; ", kind.group, "/", kind.version, ", Kind=", kind.kind,
+                      ")");
 }
 
 }  // namespace
@@ -360,14 +360,14 @@ SimResponse KubeSim::ApplyObject(const KindInfo& kind, const SimRequest& request
   }
   std::vector<std::string> problems = CheckTyped(config, *kind.schema);
   if (!problems.empty()) {
-    return Structural(
-        absl::StrCat("failed to create typed patch object ", DescribeTarget(kind, own_ns, request.name), ": ",
-                     problems.size() > 1 ? "errors:\n  " : "", absl::StrJoin(problems, "\n  ")));
+    return Structural(absl::StrCat(
+        "failed to create typed patch object ", DescribeTarget(kind, own_ns, request.name), ": ",
+        problems.size() > 1 ? "errors:\n  " : "", absl::StrJoin(problems, "\n  ")));
   }
   std::string bad_key = BadSecretData(kind, config);
   if (!bad_key.empty()) {
-    return Structural(absl::StrCat("failed to convert new object: data.", bad_key,
-                                   ": illegal base64 data"));
+    return Structural(
+        absl::StrCat("failed to convert new object: data.", bad_key, ": illegal base64 data"));
   }
   FieldWriter writer;
   writer.manager = request.field_manager;

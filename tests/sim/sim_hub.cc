@@ -44,8 +44,8 @@ SimHub::SimHub(Executor* world, uint64_t seed) : world_(world), seed_(seed) { St
 SimHub::~SimHub() { Kill(); }
 
 Uuid SimHub::NextUuid() {
-  return *Uuid::Parse(absl::StrCat(absl::Hex(seed_ & 0xffffffff, absl::kZeroPad8), "-0000-4000-8000-",
-                                   absl::Hex(++next_uuid_, absl::kZeroPad12)));
+  return *Uuid::Parse(absl::StrCat(absl::Hex(seed_ & 0xffffffff, absl::kZeroPad8),
+                                   "-0000-4000-8000-", absl::Hex(++next_uuid_, absl::kZeroPad12)));
 }
 
 void SimHub::Start() {
@@ -127,9 +127,8 @@ std::string SimHub::Image() {
 
 // In inline mode a commit is done when the call returns; its callback comes later.
 bool SimHub::Commit(RecordTxn txn) {
-  records_->CommitAsync(std::move(txn), [](RecordStore::CommitResult result) {
-    Require(result.status(), "commit");
-  });
+  records_->CommitAsync(
+      std::move(txn), [](RecordStore::CommitResult result) { Require(result.status(), "commit"); });
   return true;
 }
 

@@ -31,17 +31,20 @@ struct SimLink::State : std::enable_shared_from_this<State> {
   std::shared_ptr<Wire> wire;  // The agent's present one.
   std::set<uint64_t> fetches;
 
-  absl::Duration Latency() { return absl::Milliseconds(1 + static_cast<int64_t>(random.Below(60))); }
+  absl::Duration Latency() {
+    return absl::Milliseconds(1 + static_cast<int64_t>(random.Below(60)));
+  }
   // Whether the hub process that the wire ends at still runs.
   bool HubThere(const Wire& of) const { return hub->up() && hub->incarnation() == of.incarnation; }
 
   void Up(const std::shared_ptr<Wire>& to, absl::AnyInvocable<void(SessionHost&)> deliver) {
     to->last_up = std::max(to->last_up, world->Now() + Latency());
-    world->PostAt(to->last_up, [self = shared_from_this(), to, deliver = std::move(deliver)]() mutable {
-      if (to->to_hub && self->HubThere(*to) && to->id != 0 && !to->hub_told) {
-        deliver(*self->hub->sessions());
-      }
-    });
+    world->PostAt(to->last_up,
+                  [self = shared_from_this(), to, deliver = std::move(deliver)]() mutable {
+                    if (to->to_hub && self->HubThere(*to) && to->id != 0 && !to->hub_told) {
+                      deliver(*self->hub->sessions());
+                    }
+                  });
   }
   void Down(const std::shared_ptr<Wire>& from, absl::AnyInvocable<void(HubLinkListener&)> deliver) {
     from->last_down = std::max(from->last_down, world->Now() + Latency());
@@ -173,7 +176,8 @@ void SimLink::Dial(uint64_t attempt, HubEndpoint) {
 void SimLink::Send(uint64_t attempt, const AgentFrame& frame) {
   std::shared_ptr<Wire> wire = state_->wire;
   if (wire == nullptr || wire->attempt != attempt) return;
-  state_->Up(wire, [wire = wire.get(), frame](SessionHost& host) { host.OnFrame(wire->id, frame); });
+  state_->Up(wire,
+             [wire = wire.get(), frame](SessionHost& host) { host.OnFrame(wire->id, frame); });
   state_->process->Post([state = state_, wire] {
     if (state->listener != nullptr && state->wire == wire) {
       state->listener->OnWritten(wire->attempt);

@@ -1,5 +1,6 @@
-// The wire between one agent process and the hub: frames as values, in order within a stream, with latency, and cuts that each
-// side hears of at its own time or not at all. So frames of an old stream reach the hub after those of a newer one.
+// The wire between one agent process and the hub: frames as values, in order within a stream, with
+// latency, and cuts that each side hears of at its own time or not at all. So frames of an old
+// stream reach the hub after those of a newer one.
 #ifndef NAVE_TESTS_SIM_SIM_LINK_H_
 #define NAVE_TESTS_SIM_SIM_LINK_H_
 

@@ -1,4 +1,5 @@
-// The fleet by seeds. NAVE_SIM_SEED runs one seed alone and prints what happened; NAVE_SIM_SEEDS says how many from 1 on.
+// The fleet by seeds. NAVE_SIM_SEED runs one seed alone and prints what happened; NAVE_SIM_SEEDS
+// says how many from 1 on.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -18,7 +19,9 @@ constexpr int kSteps = 40;
 
 class SimTest : public testing::Test {
  protected:
-  SimTest() { SetLogLevel(std::getenv("NAVE_SIM_LOG") != nullptr ? LogLevel::kDebug : LogLevel::kError); }
+  SimTest() {
+    SetLogLevel(std::getenv("NAVE_SIM_LOG") != nullptr ? LogLevel::kDebug : LogLevel::kError);
+  }
 };
 
 TEST_F(SimTest, WhateverHappensTheFleetEndsAsOrdered) {
@@ -39,10 +42,10 @@ TEST_F(SimTest, WhateverHappensTheFleetEndsAsOrdered) {
   // In how many of the runs each thing happened.
   for (const auto& [what, count] : counts) std::printf("%-14s %4d\n", what.c_str(), count);
   if (one != nullptr || seeds < kSeedsForShares) return;
-  for (const char* what : {"new", "change", "place", "delete", "edit", "meddle", "cut-hard",
-                           "cut-silent", "cut-kube", "kube-faults", "restart-agent", "second-agent",
-                           "restart-hub", "backup", "restore", "lose-database", "lose-state",
-                           "adopt", "deletion"}) {
+  for (const char* what :
+       {"new", "change", "place", "delete", "edit", "meddle", "cut-hard", "cut-silent", "cut-kube",
+        "kube-faults", "restart-agent", "second-agent", "restart-hub", "backup", "restore",
+        "lose-database", "lose-state", "adopt", "deletion"}) {
     EXPECT_GE(counts[what], static_cast<int>(seeds / 20)) << what;
   }
 }

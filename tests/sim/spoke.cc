@@ -173,8 +173,8 @@ void Spoke::KillAgent() {
 }
 
 void Spoke::StartAgent() {
-  agents_.push_back(std::make_unique<AgentProcess>(this, absl::StrCat("agent-", ++pods_),
-                                                   random_.Next()));
+  agents_.push_back(
+      std::make_unique<AgentProcess>(this, absl::StrCat("agent-", ++pods_), random_.Next()));
   AgentProcess& added = *agents_.back();
   added.link.SetCut(hub_cut_);
   added.kube.SetCut(kube_cut_);

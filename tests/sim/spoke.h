@@ -1,4 +1,5 @@
-// One cluster of the simulation: an API server that lives on, and the agent processes that come and go beside it.
+// One cluster of the simulation: an API server that lives on, and the agent processes that come and
+// go beside it.
 #ifndef NAVE_TESTS_SIM_SPOKE_H_
 #define NAVE_TESTS_SIM_SPOKE_H_
 

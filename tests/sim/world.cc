@@ -68,8 +68,8 @@ World::~World() {
 }
 
 void World::Note(const std::string& what) {
-  log_.push_back(absl::StrCat(absl::FormatTime("%H:%M:%E3S ", executor_.Now(), absl::UTCTimeZone()),
-                              what));
+  log_.push_back(
+      absl::StrCat(absl::FormatTime("%H:%M:%E3S ", executor_.Now(), absl::UTCTimeZone()), what));
   ++counts_[what.substr(0, what.find(' '))];
 }
 
@@ -80,8 +80,8 @@ void World::Fail(const std::string& what) {
 }
 
 std::string World::Report() const {
-  return absl::StrCat("seed ", seed_, "\n", absl::StrJoin(log_, "\n"), "\nwrong: ",
-                      absl::StrJoin(failures_, "\nwrong: "));
+  return absl::StrCat("seed ", seed_, "\n", absl::StrJoin(log_, "\n"),
+                      "\nwrong: ", absl::StrJoin(failures_, "\nwrong: "));
 }
 
 std::string World::Fingerprint() {
@@ -327,7 +327,8 @@ void World::Step() {
   } else {
     Disaster();
   }
-  Pass(absl::Milliseconds(static_cast<int64_t>(random_.Below(random_.Below(4) == 0 ? 90000 : 6000))));
+  Pass(absl::Milliseconds(
+      static_cast<int64_t>(random_.Below(random_.Below(4) == 0 ? 90000 : 6000))));
 }
 
 std::string World::DifferenceOn(Spoke& spoke) {

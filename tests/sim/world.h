@@ -1,5 +1,5 @@
-// A whole fleet in one thread, moved by a seed: orders of people, faults, restarts, restored and lost databases; and what must
-// hold all the while.
+// A whole fleet in one thread, moved by a seed: orders of people, faults, restarts, restored and
+// lost databases; and what must hold all the while.
 #ifndef NAVE_TESTS_SIM_WORLD_H_
 #define NAVE_TESTS_SIM_WORLD_H_
 
@@ -37,7 +37,8 @@ class World {
   explicit World(uint64_t seed, size_t spokes = 3);
   ~World();
 
-  // `steps` orders and faults with time between them, then peace, and a check of everything. True: nothing was wrong.
+  // `steps` orders and faults with time between them, then peace, and a check of everything. True:
+  // nothing was wrong.
   bool Run(int steps);
   // What was wrong, with what happened before.
   std::string Report() const;

@@ -1,4 +1,5 @@
-// The whole agent but for sockets: a simulated spoke, a hub in memory, the real apply engine; processes come and go.
+// The whole agent but for sockets: a simulated spoke, a hub in memory, the real apply engine;
+// processes come and go.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Whatever is cut, killed or answered wrongly on the way: in the end the spoke is what the hub wants, nothing more,
-// nothing less, and the hub knows it.
+// Whatever is cut, killed or answered wrongly on the way: in the end the spoke is what the hub
+// wants, nothing more, nothing less, and the hub knows it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

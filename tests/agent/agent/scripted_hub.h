@@ -1,4 +1,5 @@
-// A hub in memory behind a HubLink: decides what a cluster runs, and answers an agent as the protocol says.
+// A hub in memory behind a HubLink: decides what a cluster runs, and answers an agent as the
+// protocol says.
 #ifndef NAVE_TESTS_AGENT_AGENT_SCRIPTED_HUB_H_
 #define NAVE_TESTS_AGENT_AGENT_SCRIPTED_HUB_H_
 

@@ -15,7 +15,8 @@ class Drift : public Spoke {
  protected:
   void Shop() {
     StartAgent();
-    Bundle(Key(1), Docs({ConfigMapYaml("settings", "1"), ServiceYaml("web"), DeploymentYaml("web", "nginx:1")}));
+    Bundle(Key(1), Docs({ConfigMapYaml("settings", "1"), ServiceYaml("web"),
+                         DeploymentYaml("web", "nginx:1")}));
     ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
     Run(absl::Seconds(10));
   }
@@ -36,9 +37,11 @@ TEST_F(Drift, DeletedObjectIsBackWithinTwoSeconds) {
 TEST_F(Drift, EditOfAnOwnedFieldIsHealedWithinTwoSeconds) {
   Shop();
   for (int i = 0; i < 20; ++i) {
-    Edit("deployments.apps", "default", "web", absl::StrCat(R"({"spec":{"replicas":)", 5 + i, "}}"));
+    Edit("deployments.apps", "default", "web",
+         absl::StrCat(R"({"spec":{"replicas":)", 5 + i, "}}"));
     Run(absl::Seconds(2));
-    EXPECT_EQ(Live("deployments.apps", "default", "web")->Find("spec", "replicas")->IntOr(0), 2) << i;
+    EXPECT_EQ(Live("deployments.apps", "default", "web")->Find("spec", "replicas")->IntOr(0), 2)
+        << i;
     Edit("configmaps", "default", "settings", absl::StrCat(R"({"data":{"key":")", i, "x\"}}"));
     Run(absl::Seconds(2));
     EXPECT_EQ(Live("configmaps", "default", "settings")->StringAt("data", "key"), "1") << i;
@@ -48,11 +51,13 @@ TEST_F(Drift, EditOfAnOwnedFieldIsHealedWithinTwoSeconds) {
 
 TEST_F(Drift, RemovedMarksComeBack) {
   Shop();
-  Edit("configmaps", "default", "settings",
-       R"({"metadata":{"labels":{"nave.dev/assignment":null},"annotations":{"nave.dev/owner":null}}})");
+  Edit(
+      "configmaps", "default", "settings",
+      R"({"metadata":{"labels":{"nave.dev/assignment":null},"annotations":{"nave.dev/owner":null}}})");
   Run(absl::Seconds(2));
-  EXPECT_EQ(Live("configmaps", "default", "settings")->StringAt("metadata", "labels", kAssignmentLabel),
-            Key(1).ToString());
+  EXPECT_EQ(
+      Live("configmaps", "default", "settings")->StringAt("metadata", "labels", kAssignmentLabel),
+      Key(1).ToString());
 }
 
 TEST_F(Drift, FieldsOfOthersAreNoDrift) {
@@ -62,7 +67,8 @@ TEST_F(Drift, FieldsOfOthersAreNoDrift) {
        R"({"metadata":{"annotations":{"note":"1"}},"spec":{"minReadySeconds":3}})");
   Edit("configmaps", "default", "settings", R"({"data":{"extra":"1"}})");
   Run(absl::Minutes(5));
-  EXPECT_EQ(Live("deployments.apps", "default", "web")->Find("spec", "minReadySeconds")->IntOr(0), 3);
+  EXPECT_EQ(Live("deployments.apps", "default", "web")->Find("spec", "minReadySeconds")->IntOr(0),
+            3);
   EXPECT_EQ(Live("configmaps", "default", "settings")->StringAt("data", "extra"), "1");
   EXPECT_EQ(Writes(), writes);
 }
@@ -135,7 +141,8 @@ TEST_F(Drift, BrokenWatchMakesHealthUnknown) {
 }
 
 constexpr char kJob[] =
-    "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: once\nspec:\n  ttlSecondsAfterFinished: 10\n  template:\n    spec:\n"
+    "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: once\nspec:\n  ttlSecondsAfterFinished: "
+    "10\n  template:\n    spec:\n"
     "      restartPolicy: Never\n      containers:\n      - name: c\n        image: busybox\n";
 
 TEST_F(Drift, FinishedJobThatIsCleanedUpDoesNotRunAgain) {
@@ -167,7 +174,8 @@ TEST_F(Drift, UnchangedJobIsLeftAloneByANewVersion) {
   Bundle(Key(1), job);
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Run(absl::Minutes(1));
-  const std::string before = Live("jobs.batch", "default", "once")->StringAt("metadata", "resourceVersion");
+  const std::string before =
+      Live("jobs.batch", "default", "once")->StringAt("metadata", "resourceVersion");
   Bundle(Key(1), Docs({job, ConfigMapYaml("a", "1")}));
   Run(absl::Seconds(20));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
@@ -178,7 +186,9 @@ TEST_F(Drift, UnchangedJobIsLeftAloneByANewVersion) {
 
 TEST_F(Drift, ObjectBeingDeletedIsMadeAgainWhenItIsGone) {
   StartAgent();
-  Bundle(Key(1), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  finalizers: [example.org/wait]\n");
+  Bundle(
+      Key(1),
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  finalizers: [example.org/wait]\n");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   const std::string uid = Live("configmaps", "default", "a")->StringAt("metadata", "uid");
   Delete("configmaps", "default", "a");
@@ -192,7 +202,9 @@ TEST_F(Drift, ObjectBeingDeletedIsMadeAgainWhenItIsGone) {
 
 TEST_F(Drift, DeletedNamespaceComesBackWithWhatWasInIt) {
   StartAgent();
-  Bundle(Key(1), Docs({NamespaceYaml("shop"), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}), "shop");
+  Bundle(Key(1),
+         Docs({NamespaceYaml("shop"), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}),
+         "shop");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Run(absl::Seconds(10));
   Delete("namespaces", "", "shop");

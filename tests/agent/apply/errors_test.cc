@@ -14,11 +14,13 @@ using Errors = Spoke;
 
 TEST_F(Errors, StagesAreAppliedInOrder) {
   StartAgent();
-  Bundle(Key(1),
-         Docs({DeploymentYaml("web", "nginx:1"), ServiceYaml("web"), ConfigMapYaml("a", "1"), NamespaceYaml("shop"),
-               "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: web\n",
-               "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: web\nrules: []\n"}),
-         "shop");
+  Bundle(
+      Key(1),
+      Docs({DeploymentYaml("web", "nginx:1"), ServiceYaml("web"), ConfigMapYaml("a", "1"),
+            NamespaceYaml("shop"), "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: web\n",
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: web\nrules: "
+            "[]\n"}),
+      "shop");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   std::map<std::string, int> place;
   int n = 0;
@@ -34,8 +36,9 @@ TEST_F(Errors, StagesAreAppliedInOrder) {
 
 TEST_F(Errors, CrdAndItsObjectInOneVersion) {
   StartAgent();
-  Bundle(Key(1), Docs({"apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: 1}\n",
-                       CrdYaml("things", "Thing", "example.org")}));
+  Bundle(Key(1),
+         Docs({"apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: 1}\n",
+               CrdYaml("things", "Thing", "example.org")}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied, absl::Seconds(10)));
   EXPECT_TRUE(Exists("things.example.org", "default", "t"));
   Run(absl::Seconds(5));
@@ -55,7 +58,8 @@ TEST_F(Errors, CrdThatOthersInstallLaterIsNoticed) {
 
 TEST_F(Errors, BadObjectHoldsUpNoOther) {
   StartAgent();
-  Bundle(Key(1), Docs({"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bad\ndta: {}\n", ConfigMapYaml("good", "1"),
+  Bundle(Key(1), Docs({"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bad\ndta: {}\n",
+                       ConfigMapYaml("good", "1"),
                        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: bad\nspec: {}\n",
                        DeploymentYaml("web", "nginx:1")}));
   Bundle(Key(2), ConfigMapYaml("neighbour", "1"));
@@ -74,7 +78,9 @@ TEST_F(Errors, BadObjectHoldsUpNoOther) {
 TEST_F(Errors, DuplicateListKeysAreAPermanentError) {
   StartAgent();
   std::string yaml = DeploymentYaml("web", "nginx:1");
-  absl::StrAppend(&yaml, "        env:\n        - {name: A, value: \"1\"}\n        - {name: A, value: \"2\"}\n");
+  absl::StrAppend(
+      &yaml,
+      "        env:\n        - {name: A, value: \"1\"}\n        - {name: A, value: \"2\"}\n");
   Bundle(Key(1), yaml);
   ASSERT_TRUE(RunUntil(Key(1), Phase::kFailed));
   EXPECT_TRUE(absl::StrContains(NotOk(Key(1), "Deployment", "web").message, "duplicate"))
@@ -94,7 +100,8 @@ TEST_F(Errors, NewVersionDoesNotSleepOutTheOldBackOff) {
 
 TEST_F(Errors, RightsThatAreMissingAreSaid) {
   sim_.deny = [](const SimRequest& request) -> std::optional<std::string> {
-    if (request.user == kAgentUser && request.verb == SimRequest::Verb::kPatch && request.plural == "configmaps") {
+    if (request.user == kAgentUser && request.verb == SimRequest::Verb::kPatch &&
+        request.plural == "configmaps") {
       return "User \"agent\" cannot patch resource \"configmaps\"";
     }
     return std::nullopt;
@@ -133,11 +140,14 @@ TEST_F(Errors, LostAnswersLeadToOneObject) {
   int lost = 0;
   sim_.fault = [&](const SimRequest& request) {
     SimFault fault;
-    if (request.user == kAgentUser && request.IsWrite() && ++lost % 2 == 1) fault.kind = SimFault::Kind::kDropAfter;
+    if (request.user == kAgentUser && request.IsWrite() && ++lost % 2 == 1)
+      fault.kind = SimFault::Kind::kDropAfter;
     return fault;
   };
   StartAgent();
-  Bundle(Key(1), Docs({NamespaceYaml("shop"), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}), "shop");
+  Bundle(Key(1),
+         Docs({NamespaceYaml("shop"), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}),
+         "shop");
   Run(absl::Seconds(30));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   EXPECT_EQ(Owned().size(), 3u);
@@ -146,14 +156,16 @@ TEST_F(Errors, LostAnswersLeadToOneObject) {
   EXPECT_TRUE(Owned().empty());
 }
 
-// One dead APIService: its group is unknown, everything else goes on, and nothing of it counts as gone.
+// One dead APIService: its group is unknown, everything else goes on, and nothing of it counts as
+// gone.
 TEST_F(Errors, DeadApiServiceStopsNothingElse) {
   StartAgent();
   Bundle(Key(1), CrdYaml("things", "Thing", "example.org"));
   Bundle(Key(2), "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n");
   ASSERT_TRUE(RunUntil(Key(2), Phase::kApplied));
   alter_discovery_ = [](KubeClient::Discovery& found) {
-    std::erase_if(found.types, [](const ResourceType& type) { return type.group == "example.org"; });
+    std::erase_if(found.types,
+                  [](const ResourceType& type) { return type.group == "example.org"; });
     found.failed_groups = {"example.org"};
   };
   RestartAgent();
@@ -188,7 +200,8 @@ TEST_F(Errors, RenamedKeyOfStringDataLeavesNothingBehind) {
 TEST_F(Errors, ManagerDoesNotConflictWithItself) {
   StartAgent();
   for (int i = 0; i < 5; ++i) {
-    Bundle(Key(1), Docs({DeploymentYaml("web", absl::StrCat("nginx:", i), i + 1), ConfigMapYaml("a", absl::StrCat(i))}));
+    Bundle(Key(1), Docs({DeploymentYaml("web", absl::StrCat("nginx:", i), i + 1),
+                         ConfigMapYaml("a", absl::StrCat(i))}));
     Run(absl::Seconds(10));
     ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   }
@@ -198,18 +211,22 @@ TEST_F(Errors, ManagerDoesNotConflictWithItself) {
   }
 }
 
-// Only the spoke knows that a kind has no namespaces, and that two listed objects are therefore one.
+// Only the spoke knows that a kind has no namespaces, and that two listed objects are therefore
+// one.
 TEST_F(Errors, SameObjectTwiceOnceTheScopeIsKnown) {
   StartAgent();
   std::string crd = CrdYaml("things", "Thing", "example.org");
   crd.replace(crd.find("Namespaced"), 10, "Cluster");
-  Bundle(Key(1), Docs({crd, "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n  namespace: n1\n",
-                       "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n  namespace: n2\n",
-                       ConfigMapYaml("b", "1")}));
+  Bundle(
+      Key(1),
+      Docs({crd, "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n  namespace: n1\n",
+            "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n  namespace: n2\n",
+            ConfigMapYaml("b", "1")}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kFailed));
   Run(absl::Seconds(10));
   bool told = false;
-  for (const ObjectStatus& object : StatusOf(Key(1)).not_ok) told |= object.reason == "DuplicateObject";
+  for (const ObjectStatus& object : StatusOf(Key(1)).not_ok)
+    told |= object.reason == "DuplicateObject";
   EXPECT_TRUE(told);
   EXPECT_TRUE(Exists("configmaps", "default", "b"));
   EXPECT_TRUE(Exists("things.example.org", "", "t"));

@@ -26,7 +26,9 @@ class MemoryStore : public DesiredStore {
   // The writer died: what was on its way is lost, and nobody is told.
   void LoseWrites() { ++life_; }
   AgentState& mutable_state() { return state_; }
-  void SetContent(const Uuid& key, DesiredContentPtr content) { contents_[key] = std::move(content); }
+  void SetContent(const Uuid& key, DesiredContentPtr content) {
+    contents_[key] = std::move(content);
+  }
   Inventory& mutable_inventory(const Uuid& key) { return inventories_[key]; }
   void Forget(const Uuid& key) {
     state_.assignments.erase(key);

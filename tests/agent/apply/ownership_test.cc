@@ -16,7 +16,8 @@ constexpr char kForeignMap[] =
 
 TEST_F(Ownership, ForeignObjectThatDiffersIsRefusedAndUntouched) {
   Kubectl(kForeignMap);
-  const std::string before = Live("configmaps", "default", "x")->StringAt("metadata", "resourceVersion");
+  const std::string before =
+      Live("configmaps", "default", "x")->StringAt("metadata", "resourceVersion");
   StartAgent();
   Bundle(Key(1), Docs({ConfigMapYaml("x", "ours"), ConfigMapYaml("other", "ours")}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kFailed));
@@ -56,8 +57,8 @@ TEST_F(Ownership, ForeignObjectWithoutDifferenceIsAdopted) {
   EXPECT_EQ(store_.inventory(Key(1)).begin()->second.origin, InventoryEntry::Origin::kAdopted);
 }
 
-// An object listed by two bundles: the first owner keeps it, the other is told, and the removal of either neither deletes
-// nor bounces it.
+// An object listed by two bundles: the first owner keeps it, the other is told, and the removal of
+// either neither deletes nor bounces it.
 TEST_F(Ownership, ListedTwiceTheFirstOwnerWinsAndTheOtherIsTold) {
   StartAgent();
   Bundle(Key(1), ConfigMapYaml("x", "first"));
@@ -114,7 +115,8 @@ TEST_F(Ownership, ObjectMovesBetweenBundlesWithoutDeletion) {
 TEST_F(Ownership, AnotherHubsObjectIsRefused) {
   Kubectl(absl::StrCat(
       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default","annotations":{"nave.dev/owner":)",
-      R"("v1;someotherhub;c;)", Key(1).ToString(), R"(;/ConfigMap;default/x"}},"data":{"key":"1"}})"));
+      R"("v1;someotherhub;c;)", Key(1).ToString(),
+      R"(;/ConfigMap;default/x"}},"data":{"key":"1"}})"));
   StartAgent();
   Bundle(Key(1), ConfigMapYaml("x", "1"));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kFailed));
@@ -122,17 +124,20 @@ TEST_F(Ownership, AnotherHubsObjectIsRefused) {
   EXPECT_EQ(WritesTo("configmaps", "x"), 0u);
 }
 
-// A controller or a person that copies our label (and even the annotation) to an object of its own does not make it ours.
+// A controller or a person that copies our label (and even the annotation) to an object of its own
+// does not make it ours.
 TEST_F(Ownership, CopiedMarksMakeNothingOurs) {
   StartAgent();
   Bundle(Key(1), Docs({ConfigMapYaml("x", "1"), ConfigMapYaml("other", "1")}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   const kubesim::ObjectPtr x = Live("configmaps", "default", "x");
-  Kubectl(absl::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"copy","namespace":"default",)",
-                       R"("labels":{"nave.dev/assignment":")", Key(1).ToString(),
-                       R"("},"annotations":{"nave.dev/owner":")",
-                       x->StringAt("metadata", "annotations", kOwnerAnnotation), R"("}}})"));
-  const std::string before = Live("configmaps", "default", "copy")->StringAt("metadata", "resourceVersion");
+  Kubectl(absl::StrCat(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"copy","namespace":"default",)",
+      R"("labels":{"nave.dev/assignment":")", Key(1).ToString(),
+      R"("},"annotations":{"nave.dev/owner":")",
+      x->StringAt("metadata", "annotations", kOwnerAnnotation), R"("}}})"));
+  const std::string before =
+      Live("configmaps", "default", "copy")->StringAt("metadata", "resourceVersion");
   Bundle(Key(1), ConfigMapYaml("other", "1"));
   Run(absl::Seconds(10));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
@@ -187,7 +192,8 @@ TEST_F(Ownership, FieldOfAnotherManagerIsLeftOutAndTold) {
 TEST_F(Ownership, LabelsOfTheHubGoThoseOfTheSpokeStay) {
   StartAgent();
   Bundle(Key(1),
-         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  labels: {a: hub, b: hub}\n  annotations: {n: hub}\n");
+         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  labels: {a: hub, b: hub}\n  "
+         "annotations: {n: hub}\n");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Edit("configmaps", "default", "x", R"({"metadata":{"labels":{"mine":"spoke"}}})");
   Run(absl::Seconds(5));

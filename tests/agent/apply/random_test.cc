@@ -1,5 +1,5 @@
-// Orders, people, faults and deaths at random; afterwards the spoke is what was ordered last, and what is not ours was never
-// touched. NAVE_SIM_SEED runs one seed.
+// Orders, people, faults and deaths at random; afterwards the spoke is what was ordered last, and
+// what is not ours was never touched. NAVE_SIM_SEED runs one seed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,17 +32,19 @@ class Random : public Spoke {
     random_ = SplitMix(seed);
     seed_ = seed * 1000 + 1;
     for (const char* ns : {"shared", "theirs"}) {
-      Kubectl(absl::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", ns, R"("}})"));
+      Kubectl(absl::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", ns,
+                           R"("}})"));
     }
     for (int i = 0; i < kNames; i += 2) {
-      Kubectl(absl::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"foreign-)", i,
-                           R"(","namespace":"shared"},"data":{"key":"theirs"}})"));
+      Kubectl(absl::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"foreign-)",
+                           i, R"(","namespace":"shared"},"data":{"key":"theirs"}})"));
     }
     foreign_ = Foreign();
     StartAgent();
     for (int step = 0; step < 60; ++step) {
       Step();
-      Run(absl::Milliseconds(static_cast<int64_t>(random_.Below(3) == 0 ? random_.Below(20'000) : random_.Below(60))));
+      Run(absl::Milliseconds(
+          static_cast<int64_t>(random_.Below(3) == 0 ? random_.Below(20'000) : random_.Below(60))));
       EXPECT_EQ(Foreign(), foreign_) << "seed " << seed << " step " << step;
     }
     Converge(seed);
@@ -56,7 +58,8 @@ class Random : public Spoke {
   std::string Yaml(int key, bool clean = false) {
     std::vector<std::string> documents;
     wanted_[key].clear();
-    auto add = [&](const std::string& resource, const std::string& ns, const std::string& name, std::string yaml) {
+    auto add = [&](const std::string& resource, const std::string& ns, const std::string& name,
+                   std::string yaml) {
       wanted_[key].insert(absl::StrCat(resource, " ", ns, "/", name));
       documents.push_back(std::move(yaml));
     };
@@ -66,10 +69,13 @@ class Random : public Spoke {
       const std::string name = absl::StrCat("map-", i);
       add("configmaps", own, name, ConfigMapYaml(name, absl::StrCat(random_.Below(3)), own));
     }
-    if (OneIn(2)) add("deployments.apps", own, "web", DeploymentYaml("web", absl::StrCat("nginx:", random_.Below(3))));
+    if (OneIn(2))
+      add("deployments.apps", own, "web",
+          DeploymentYaml("web", absl::StrCat("nginx:", random_.Below(3))));
     if (OneIn(3)) {
       // Several bundles may want this one.
-      const std::string name = absl::StrCat("shared-", clean ? static_cast<uint64_t>(key) : random_.Below(kKeys));
+      const std::string name =
+          absl::StrCat("shared-", clean ? static_cast<uint64_t>(key) : random_.Below(kKeys));
       add("configmaps", "shared", name, ConfigMapYaml(name, absl::StrCat(key), "shared"));
     }
     if (!clean && OneIn(4)) {
@@ -82,7 +88,8 @@ class Random : public Spoke {
       add("customresourcedefinitions.apiextensions.k8s.io", "", absl::StrCat("things.", group),
           CrdYaml("things", "Thing", group));
       add(absl::StrCat("things.", group), own, "t",
-          absl::StrCat("apiVersion: ", group, "/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: ", random_.Below(3), "}\n"));
+          absl::StrCat("apiVersion: ", group, "/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: ",
+                       random_.Below(3), "}\n"));
     }
     return Docs(documents);
   }
@@ -174,7 +181,8 @@ class Random : public Spoke {
     for (const auto& [name, object] : sim_.store().All("configmaps")) {
       if (absl::StartsWith(name.second, "foreign-")) foreign[name.second] = FormatJson(*object);
     }
-    for (const char* ns : {"shared", "theirs"}) foreign[ns] = FormatJson(*Live("namespaces", "", ns));
+    for (const char* ns : {"shared", "theirs"})
+      foreign[ns] = FormatJson(*Live("namespaces", "", ns));
     return foreign;
   }
 
@@ -185,7 +193,8 @@ class Random : public Spoke {
     client_->SetCut(false);
     for (int n = 0; n < kKeys; ++n) {
       auto it = store_.state().assignments.find(Key(n + 1));
-      if (it == store_.state().assignments.end() || it->second.state == KeyState::kRemoving) continue;
+      if (it == store_.state().assignments.end() || it->second.state == KeyState::kRemoving)
+        continue;
       Commit(Key(n + 1), Yaml(n, /*clean=*/true), absl::StrCat("own-", n));
       store_.mutable_state().assignments[Key(n + 1)].confirmed = true;
       reconciler_->OnAssignmentChanged(Key(n + 1));
@@ -216,8 +225,10 @@ class Random : public Spoke {
     std::set<std::string> there;
     for (const auto& [name, versions] : Owned()) there.insert(name);
     std::vector<std::string> missing, left;
-    std::set_difference(wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(missing));
-    std::set_difference(there.begin(), there.end(), wanted.begin(), wanted.end(), std::back_inserter(left));
+    std::set_difference(wanted.begin(), wanted.end(), there.begin(), there.end(),
+                        std::back_inserter(missing));
+    std::set_difference(there.begin(), there.end(), wanted.begin(), wanted.end(),
+                        std::back_inserter(left));
     EXPECT_THAT(missing, testing::IsEmpty());
     EXPECT_THAT(left, testing::IsEmpty()) << (left.empty() ? "" : History(left.front()));
     // And it is at rest.
@@ -235,7 +246,8 @@ class Random : public Spoke {
     for (const kubesim::AuditRecord& record : sim_.audit()) {
       if (absl::StrCat(record.resource, " ", record.ns, "/", record.name) != object) continue;
       absl::StrAppend(&text, absl::FormatTime("%H:%M:%E3S ", record.time, absl::UTCTimeZone()),
-                      record.user == kAgentUser ? "agent " : "person ", record.verb, " ", record.code, "\n");
+                      record.user == kAgentUser ? "agent " : "person ", record.verb, " ",
+                      record.code, "\n");
     }
     return text;
   }
@@ -244,7 +256,8 @@ class Random : public Spoke {
     std::string text;
     for (const kubesim::AuditRecord& record : sim_.audit()) {
       if (record.user == kAgentUser && executor_.Now() - record.time < absl::Minutes(5)) {
-        absl::StrAppend(&text, record.verb, " ", record.resource, " ", record.ns, "/", record.name, " ", record.code, "\n");
+        absl::StrAppend(&text, record.verb, " ", record.resource, " ", record.ns, "/", record.name,
+                        " ", record.code, "\n");
       }
     }
     return text;
@@ -258,7 +271,9 @@ class Random : public Spoke {
 TEST(RandomSpoke, EndsAsOrderedLast) {
   uint64_t first = 1;
   uint64_t last = kSeeds;
-  if (const char* seed = std::getenv("NAVE_SIM_SEED"); seed != nullptr && absl::SimpleAtoi(seed, &first)) last = first;
+  if (const char* seed = std::getenv("NAVE_SIM_SEED");
+      seed != nullptr && absl::SimpleAtoi(seed, &first))
+    last = first;
   for (uint64_t seed = first; seed <= last; ++seed) {
     Random run;
     run.Go(seed);

@@ -76,12 +76,15 @@ class RealServer : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(All, RealServer, testing::Values(0, 1));
 
 TEST_P(RealServer, OwnApplicationFromFirstApplyToRemoval) {
-  const std::string one = Docs({ConfigMapYaml("settings", "1"), ServiceYaml("web"), DeploymentYaml("web", "nginx:1"),
-                                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData: {k: v}\n",
-                                "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: web\n",
-                                "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: c\nspec:\n  schedule: '1 1 1 1 1'\n  "
-                                "jobTemplate:\n    spec:\n      template:\n        spec:\n          restartPolicy: Never\n    "
-                                "      containers:\n          - {name: c, image: x}\n"});
+  const std::string one =
+      Docs({ConfigMapYaml("settings", "1"), ServiceYaml("web"), DeploymentYaml("web", "nginx:1"),
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData: {k: v}\n",
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: web\n",
+            "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: c\nspec:\n  schedule: '1 1 1 "
+            "1 1'\n  "
+            "jobTemplate:\n    spec:\n      template:\n        spec:\n          restartPolicy: "
+            "Never\n    "
+            "      containers:\n          - {name: c, image: x}\n"});
   Cycle({one, absl::StrReplaceAll(one, {{"nginx:1", "nginx:2"}})}, 7);
 }
 
@@ -103,9 +106,11 @@ TEST_P(RealServer, LargeCrdsAndTheirObjects) {
   // Nearly as large as an object may be.
   absl::StrAppend(&crd, "        description: \"", std::string(900 << 10, 'd'), "\"\n");
   std::vector<std::string> documents = {
-      crd, absl::StrCat("apiVersion: ", group, "/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: 1}\n")};
+      crd, absl::StrCat("apiVersion: ", group,
+                        "/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: 1}\n")};
   for (const char* file : {"clusterclasses", "clusters", "machinedeployments", "machines"}) {
-    const std::string yaml = Sample(absl::StrCat("cluster-api-crds/cluster.x-k8s.io_", file, ".yaml"));
+    const std::string yaml =
+        Sample(absl::StrCat("cluster-api-crds/cluster.x-k8s.io_", file, ".yaml"));
     if (!yaml.empty()) documents.push_back(yaml);
   }
   Cycle({Docs(documents)}, 0);
@@ -113,12 +118,17 @@ TEST_P(RealServer, LargeCrdsAndTheirObjects) {
 
 TEST_P(RealServer, DriftIsHealedWithinSeconds) {
   const std::string ns = Fresh("drift");
-  spoke_->Bundle(Key(1), Docs({ConfigMapYaml("settings", "1"), ServiceYaml("web"), DeploymentYaml("web", "nginx:1")}), ns);
+  spoke_->Bundle(
+      Key(1),
+      Docs({ConfigMapYaml("settings", "1"), ServiceYaml("web"), DeploymentYaml("web", "nginx:1")}),
+      ns);
   ASSERT_TRUE(spoke_->WaitFor(Key(1), IsHealthy)) << Say(spoke_->StatusOf(Key(1)));
   absl::Duration worst;
   for (int i = 0; i < 10; ++i) {
     absl::Time start = absl::Now();
-    ASSERT_TRUE(spoke_->Edit("Deployment", ns, "web", absl::StrCat(R"({"spec":{"replicas":)", 3 + i, "}}")).error.ok());
+    ASSERT_TRUE(
+        spoke_->Edit("Deployment", ns, "web", absl::StrCat(R"({"spec":{"replicas":)", 3 + i, "}}"))
+            .error.ok());
     ASSERT_TRUE(spoke_->WaitUntil([&] {
       return spoke_->Get("Deployment", ns, "web").object.Find("spec", "replicas")->IntOr(0) == 2;
     }));
@@ -142,26 +152,52 @@ TEST_P(RealServer, DriftIsHealedWithinSeconds) {
 
 TEST_P(RealServer, ObjectsAndFieldsOfOthers) {
   const std::string ns = Fresh("others");
-  ASSERT_TRUE(spoke_->Create("", absl::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", ns, R"("}})")).error.ok());
-  ASSERT_TRUE(spoke_->Create(ns, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"theirs"},"data":{"key":"theirs"}})").error.ok());
-  ASSERT_TRUE(spoke_->Create(ns, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"same"},"data":{"key":"1"}})").error.ok());
-  const std::string before = spoke_->Get("ConfigMap", ns, "theirs").object.StringAt("metadata", "resourceVersion");
-  spoke_->Bundle(Key(1), Docs({ConfigMapYaml("theirs", "ours"), ConfigMapYaml("same", "1"), DeploymentYaml("web", "nginx:1")}), ns);
-  ASSERT_TRUE(spoke_->WaitFor(Key(1), [](const AssignmentStatus& s) { return s.phase == Phase::kFailed && s.counts.applied == 3; }))
-      << Say(spoke_->StatusOf(Key(1)));
+  ASSERT_TRUE(
+      spoke_
+          ->Create("", absl::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")",
+                                    ns, R"("}})"))
+          .error.ok());
+  ASSERT_TRUE(
+      spoke_
+          ->Create(
+              ns,
+              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"theirs"},"data":{"key":"theirs"}})")
+          .error.ok());
+  ASSERT_TRUE(
+      spoke_
+          ->Create(
+              ns,
+              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"same"},"data":{"key":"1"}})")
+          .error.ok());
+  const std::string before =
+      spoke_->Get("ConfigMap", ns, "theirs").object.StringAt("metadata", "resourceVersion");
+  spoke_->Bundle(Key(1),
+                 Docs({ConfigMapYaml("theirs", "ours"), ConfigMapYaml("same", "1"),
+                       DeploymentYaml("web", "nginx:1")}),
+                 ns);
+  ASSERT_TRUE(spoke_->WaitFor(Key(1), [](const AssignmentStatus& s) {
+    return s.phase == Phase::kFailed && s.counts.applied == 3;
+  })) << Say(spoke_->StatusOf(Key(1)));
   EXPECT_EQ(spoke_->StatusOf(Key(1)).reason, "NotOwned") << Say(spoke_->StatusOf(Key(1)));
   spoke_->Remove(Key(1));
   ASSERT_TRUE(spoke_->WaitFor(Key(1), IsRemoved)) << Say(spoke_->StatusOf(Key(1)));
-  EXPECT_EQ(spoke_->Get("ConfigMap", ns, "theirs").object.StringAt("metadata", "resourceVersion"), before);
-  EXPECT_TRUE(spoke_->Get("Namespace", "", ns).error.ok()) << "a namespace that was there before stays";
-  EXPECT_EQ(spoke_->Get("ConfigMap", ns, "same").error.error_class, KubeErrorClass::kNotFound) << "adopted";
+  EXPECT_EQ(spoke_->Get("ConfigMap", ns, "theirs").object.StringAt("metadata", "resourceVersion"),
+            before);
+  EXPECT_TRUE(spoke_->Get("Namespace", "", ns).error.ok())
+      << "a namespace that was there before stays";
+  EXPECT_EQ(spoke_->Get("ConfigMap", ns, "same").error.error_class, KubeErrorClass::kNotFound)
+      << "adopted";
 }
 
 TEST_P(RealServer, RefusedObjectHoldsUpNoOther) {
   const std::string ns = Fresh("bad");
-  spoke_->Bundle(Key(1), Docs({"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bad\ndta: {}\n", ConfigMapYaml("good", "1"),
-                               "apiVersion: example.org/v1\nkind: Nothing\nmetadata:\n  name: x\n",
-                               "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: bad\nspec: {}\n"}), ns);
+  spoke_->Bundle(
+      Key(1),
+      Docs({"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: bad\ndta: {}\n",
+            ConfigMapYaml("good", "1"),
+            "apiVersion: example.org/v1\nkind: Nothing\nmetadata:\n  name: x\n",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: bad\nspec: {}\n"}),
+      ns);
   ASSERT_TRUE(spoke_->WaitFor(Key(1), [](const AssignmentStatus& s) {
     return s.phase == Phase::kFailed && s.counts.applied == 2 && s.counts.not_ok == 3;
   })) << Say(spoke_->StatusOf(Key(1)));

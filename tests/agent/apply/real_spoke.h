@@ -1,5 +1,5 @@
-// A reconciler on a real API server, driven from a test's thread. Servers are named by NAVE_KUBECONFIGS
-// (tests/kube/stand.py run -- ...); without it such tests are skipped.
+// A reconciler on a real API server, driven from a test's thread. Servers are named by
+// NAVE_KUBECONFIGS (tests/kube/stand.py run -- ...); without it such tests are skipped.
 #ifndef NAVE_TESTS_AGENT_APPLY_REAL_SPOKE_H_
 #define NAVE_TESTS_AGENT_APPLY_REAL_SPOKE_H_
 
@@ -43,7 +43,8 @@ class RealSpoke {
                   const std::string& merge_patch);
   KubeResult Delete(const std::string& kind, const std::string& ns, const std::string& name);
 
-  // uid and resourceVersion (of kinds without status only the latter counts) of what the inventories hold.
+  // uid and resourceVersion (of kinds without status only the latter counts) of what the
+  // inventories hold.
   std::map<std::string, std::string> Owned();
   size_t OwnedCount(const Uuid& key);
 

@@ -13,7 +13,8 @@ using Removal = Spoke;
 
 std::string Maps(int from, int to, const std::string& value = "1") {
   std::vector<std::string> documents;
-  for (int i = from; i < to; ++i) documents.push_back(ConfigMapYaml(absl::StrCat("map-", i), value));
+  for (int i = from; i < to; ++i)
+    documents.push_back(ConfigMapYaml(absl::StrCat("map-", i), value));
   return Docs(documents);
 }
 
@@ -22,8 +23,9 @@ TEST_F(Removal, EditBurstEndsAtTheLastVersion) {
   Bundle(Key(1), Docs({ConfigMapYaml("a", "1"), ConfigMapYaml("b", "1")}));
   for (int i = 0; i < 50; ++i) {
     Run(absl::Milliseconds(i % 7));
-    Bundle(Key(1), i % 2 == 0 ? ConfigMapYaml("b", absl::StrCat(i))
-                              : Docs({ConfigMapYaml("a", absl::StrCat(i)), ConfigMapYaml("c", "1")}));
+    Bundle(Key(1), i % 2 == 0
+                       ? ConfigMapYaml("b", absl::StrCat(i))
+                       : Docs({ConfigMapYaml("a", absl::StrCat(i)), ConfigMapYaml("c", "1")}));
   }
   Bundle(Key(1), ConfigMapYaml("b", "last"));
   Run(absl::Seconds(30));
@@ -55,7 +57,8 @@ TEST_F(Removal, NothingIsWrittenAfterIt) {
   const size_t writes = Writes();
   ForgetKey(Key(1));
   // Somebody makes one of the objects again, with our marks gone: it is nobody's of ours.
-  Kubectl(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"map-1","namespace":"default"}})");
+  Kubectl(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"map-1","namespace":"default"}})");
   Run(absl::Hours(1));
   EXPECT_EQ(Writes(), writes);
   EXPECT_TRUE(Exists("configmaps", "default", "map-1"));
@@ -116,7 +119,8 @@ TEST_F(Removal, RefusedDeletionIsRememberedAndTriedAgain) {
   Bundle(Key(1), Docs({ConfigMapYaml("a", "1"), ConfigMapYaml("b", "1")}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   sim_.deny = [](const SimRequest& request) -> std::optional<std::string> {
-    if (request.verb == SimRequest::Verb::kDelete && request.name == "a") return "a webhook said no";
+    if (request.verb == SimRequest::Verb::kDelete && request.name == "a")
+      return "a webhook said no";
     return std::nullopt;
   };
   Bundle(Key(1), ConfigMapYaml("b", "1"));
@@ -160,7 +164,8 @@ TEST_F(Removal, NamespaceThatWasThereBeforeStays) {
 }
 
 TEST_F(Removal, AdoptedNamespaceIsReleasedNotDeleted) {
-  Kubectl(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}})");
+  Kubectl(
+      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"team":"a"}}})");
   StartAgent();
   Bundle(Key(1), "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels: {team: a}\n");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
@@ -175,7 +180,8 @@ TEST_F(Removal, NamespaceWithObjectsOfOthersIsRetainedAndSaysWhy) {
   StartAgent();
   Bundle(Key(1), Docs({NamespaceYaml("shop"), ConfigMapYaml("a", "1")}), "shop");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
-  Kubectl(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"theirs","namespace":"shop"}})");
+  Kubectl(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"theirs","namespace":"shop"}})");
   Remove(Key(1));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kRemoved));
   Run(absl::Minutes(1));
@@ -190,8 +196,8 @@ TEST_F(Removal, NamespaceWithObjectsOfOthersIsRetainedAndSaysWhy) {
 TEST_F(Removal, NamespacesOfTheSystemAndOfTheAgentAreProtected) {
   StartAgent();
   Kubectl(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"nave-system"}})");
-  Bundle(Key(1), Docs({NamespaceYaml("kube-system"), NamespaceYaml("default"), NamespaceYaml("nave-system"),
-                       ConfigMapYaml("a", "1", "nave-system")}));
+  Bundle(Key(1), Docs({NamespaceYaml("kube-system"), NamespaceYaml("default"),
+                       NamespaceYaml("nave-system"), ConfigMapYaml("a", "1", "nave-system")}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Remove(Key(1));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kRemoved));
@@ -237,7 +243,8 @@ TEST_F(Removal, UnconfirmedTombstoneOfManyIsHeldConfirmedGoes) {
 TEST_F(Removal, VolumesAreHeldByThemselves) {
   StartAgent();
   Bundle(Key(1),
-         "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: data\nspec:\n  accessModes: [ReadWriteOnce]\n  "
+         "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: data\nspec:\n  "
+         "accessModes: [ReadWriteOnce]\n  "
          "resources: {requests: {storage: 1Gi}}\n");
   Run(absl::Seconds(10));
   ASSERT_TRUE(Exists("persistentvolumeclaims", "default", "data"));
@@ -301,7 +308,8 @@ TEST_F(Removal, PruneWaitsUntilEverythingListedIsApplied) {
   StartAgent();
   Bundle(Key(1), Maps(0, 3));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
-  Bundle(Key(1), Docs({Maps(0, 2), "apiVersion: example.org/v1\nkind: Nothing\nmetadata:\n  name: x\n"}));
+  Bundle(Key(1),
+         Docs({Maps(0, 2), "apiVersion: example.org/v1\nkind: Nothing\nmetadata:\n  name: x\n"}));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kPruneWaiting));
   EXPECT_TRUE(absl::StrContains(StatusOf(Key(1)).message, "Nothing")) << StatusOf(Key(1)).message;
   Run(absl::Minutes(10));
@@ -323,11 +331,15 @@ TEST_F(Removal, MissingContentRemovesNothing) {
 // Two bundles, two namespaces: a removal reaches nothing but its own inventory.
 TEST_F(Removal, ReachesOnlyTheOwnInventory) {
   StartAgent();
-  Bundle(Key(1), Docs({NamespaceYaml("one"), ConfigMapYaml("a", "1", "one"), ConfigMapYaml("b", "1", "default")}), "one");
+  Bundle(Key(1),
+         Docs({NamespaceYaml("one"), ConfigMapYaml("a", "1", "one"),
+               ConfigMapYaml("b", "1", "default")}),
+         "one");
   Bundle(Key(2), Docs({NamespaceYaml("two"), ConfigMapYaml("a", "1", "two")}), "two");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   ASSERT_TRUE(RunUntil(Key(2), Phase::kApplied));
-  Kubectl(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"default"}})");
+  Kubectl(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"default"}})");
   Run(absl::Seconds(5));
   const size_t before = Owned().size();
   Remove(Key(1));
@@ -340,7 +352,9 @@ TEST_F(Removal, ReachesOnlyTheOwnInventory) {
 
 TEST_F(Removal, RemovedIsSaidOnlyWhenItIsGone) {
   StartAgent();
-  Bundle(Key(1), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  finalizers: [example.org/wait]\n");
+  Bundle(
+      Key(1),
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  finalizers: [example.org/wait]\n");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Remove(Key(1));
   Run(absl::Minutes(3));
@@ -373,7 +387,8 @@ TEST_F(Removal, ObjectMadeAnewByOthersIsNotDeleted) {
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   KillAgent();
   Delete("configmaps", "default", "a");
-  Kubectl(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}})");
+  Kubectl(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}})");
   Remove(Key(1));
   StartAgent();
   ASSERT_TRUE(RunUntil(Key(1), Phase::kRemoved));
@@ -386,7 +401,8 @@ TEST_F(Removal, OrphanLeavesTheObjectsWithoutMarks) {
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Remove(Key(1), true, Propagation::kOrphan);
   ASSERT_TRUE(RunUntil(Key(1), Phase::kRemoved));
-  for (const char* name : {"map-0", "map-1", "map-2"}) EXPECT_TRUE(Exists("configmaps", "default", name));
+  for (const char* name : {"map-0", "map-1", "map-2"})
+    EXPECT_TRUE(Exists("configmaps", "default", name));
   EXPECT_TRUE(Owned().empty());
 }
 
@@ -397,7 +413,8 @@ TEST_F(Removal, NamesOfEveryLengthAndShapeSurvive) {
   for (size_t length : {52, 53, 54, 63, 64, 253}) names.push_back(std::string(length, 'n'));
   for (const std::string& name : names) documents.push_back(ConfigMapYaml(name, "1"));
   documents.push_back(
-      "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: \"a_b:c;d\"\nrules: []\n");
+      "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: "
+      "\"a_b:c;d\"\nrules: []\n");
   Bundle(Key(1), Docs(documents));
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Run(absl::Seconds(5));
@@ -416,9 +433,10 @@ TEST_F(Removal, NamesOfEveryLengthAndShapeSurvive) {
 // Deletion goes the other way round: what stands on something goes before it.
 TEST_F(Removal, GoesInReverseOrder) {
   StartAgent();
-  Bundle(Key(1), Docs({NamespaceYaml("shop"), CrdYaml("things", "Thing", "example.org"), ConfigMapYaml("a", "1"),
-                       DeploymentYaml("web", "nginx:1"),
-                       "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n"}),
+  Bundle(Key(1),
+         Docs({NamespaceYaml("shop"), CrdYaml("things", "Thing", "example.org"),
+               ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1"),
+               "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\n"}),
          "shop");
   ASSERT_TRUE(RunUntil(Key(1), Phase::kApplied));
   Remove(Key(1));
@@ -428,7 +446,8 @@ TEST_F(Removal, GoesInReverseOrder) {
     if (record.user == kAgentUser && record.verb == "delete") order.push_back(record.resource);
   }
   EXPECT_EQ(order, (std::vector<std::string>{"things.example.org", "deployments.apps", "configmaps",
-                                             "customresourcedefinitions.apiextensions.k8s.io", "namespaces"}));
+                                             "customresourcedefinitions.apiextensions.k8s.io",
+                                             "namespaces"}));
   EXPECT_TRUE(Owned().empty());
 }
 

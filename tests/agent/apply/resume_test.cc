@@ -10,8 +10,8 @@ namespace {
 using Resume = Spoke;
 
 std::string App() {
-  return Docs({NamespaceYaml("shop"), CrdYaml("things", "Thing", "example.org"), ConfigMapYaml("a", "1"),
-               ServiceYaml("web"), DeploymentYaml("web", "nginx:1"),
+  return Docs({NamespaceYaml("shop"), CrdYaml("things", "Thing", "example.org"),
+               ConfigMapYaml("a", "1"), ServiceYaml("web"), DeploymentYaml("web", "nginx:1"),
                "apiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: t\nspec: {a: 1}\n",
                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData: {k: v}\n"});
 }
@@ -43,7 +43,9 @@ TEST_F(Resume, KilledAtAnyMomentOfAnApply) {
     const Uuid key = Key(at + 1);
     const std::string ns = absl::StrCat("shop-", at);
     StartAgent();
-    Bundle(key, Docs({NamespaceYaml(ns), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}), ns);
+    Bundle(key,
+           Docs({NamespaceYaml(ns), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}),
+           ns);
     Run(absl::Milliseconds(at));
     RestartAgent();
     ASSERT_TRUE(RunUntil(key, Phase::kApplied));
@@ -63,7 +65,9 @@ TEST_F(Resume, KilledAtAnyMomentOfARemoval) {
     const Uuid key = Key(at + 1);
     const std::string ns = absl::StrCat("shop-", at);
     StartAgent();
-    Bundle(key, Docs({NamespaceYaml(ns), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}), ns);
+    Bundle(key,
+           Docs({NamespaceYaml(ns), ConfigMapYaml("a", "1"), DeploymentYaml("web", "nginx:1")}),
+           ns);
     ASSERT_TRUE(RunUntil(key, Phase::kApplied));
     Remove(key);
     Run(absl::Milliseconds(at * 2));

@@ -46,7 +46,8 @@ Uuid Key(int n) {
 DesiredContentPtr MakeContent(const std::string& yaml, const std::string& ns) {
   ListingOptions options;
   options.default_namespace = ns;
-  auto rendered = RenderBundle({{.path = "all.yaml", .content = yaml}}, options, true, true, nullptr);
+  auto rendered =
+      RenderBundle({{.path = "all.yaml", .content = yaml}}, options, true, true, nullptr);
   EXPECT_TRUE(rendered.ok()) << rendered.status();
   if (!rendered.ok()) return nullptr;
   auto content = std::make_shared<DesiredContent>();
@@ -196,8 +197,8 @@ SimResponse Spoke::Kubectl(const std::string& json) {
   return response;
 }
 
-SimResponse Spoke::Edit(const std::string& resource, const std::string& ns,
-                        const std::string& name, const std::string& merge_patch) {
+SimResponse Spoke::Edit(const std::string& resource, const std::string& ns, const std::string& name,
+                        const std::string& merge_patch) {
   SimRequest request = RequestFor(resource, ns, name, SimRequest::Verb::kPatch);
   request.patch = SimRequest::Patch::kMerge;
   request.body = merge_patch;
@@ -244,8 +245,8 @@ std::map<std::string, std::string> Spoke::Owned() {
 std::string ConfigMapYaml(const std::string& name, const std::string& value,
                           const std::string& ns) {
   return absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ", name, "\n",
-                      ns.empty() ? "" : absl::StrCat("  namespace: ", ns, "\n"),
-                      "data:\n  key: \"", value, "\"\n");
+                      ns.empty() ? "" : absl::StrCat("  namespace: ", ns, "\n"), "data:\n  key: \"",
+                      value, "\"\n");
 }
 
 std::string DeploymentYaml(const std::string& name, const std::string& image, int replicas) {
@@ -268,11 +269,12 @@ std::string NamespaceYaml(const std::string& name) {
 
 std::string CrdYaml(const std::string& plural, const std::string& kind, const std::string& group) {
   return absl::StrCat(
-      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ", plural,
-      ".", group, "\nspec:\n  group: ", group, "\n  scope: Namespaced\n  names:\n    plural: ", plural,
-      "\n    kind: ", kind,
+      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ",
+      plural, ".", group, "\nspec:\n  group: ", group,
+      "\n  scope: Namespaced\n  names:\n    plural: ", plural, "\n    kind: ", kind,
       "\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      "
-      "openAPIV3Schema:\n        type: object\n        x-kubernetes-preserve-unknown-fields: true\n");
+      "openAPIV3Schema:\n        type: object\n        x-kubernetes-preserve-unknown-fields: "
+      "true\n");
 }
 
 std::string Docs(const std::vector<std::string>& documents) {

@@ -1,5 +1,5 @@
-// One spoke for the tests of the apply engine: a simulated API server, a durable state, a reconciler that may die, and a
-// person with kubectl.
+// One spoke for the tests of the apply engine: a simulated API server, a durable state, a
+// reconciler that may die, and a person with kubectl.
 #ifndef NAVE_TESTS_AGENT_APPLY_SPOKE_H_
 #define NAVE_TESTS_AGENT_APPLY_SPOKE_H_
 
@@ -67,7 +67,7 @@ class Spoke : public testing::Test {
   ObjectStatus NotOk(const Uuid& key, const std::string& kind, const std::string& name);
 
   // --- The person.
-  kubesim::SimResponse Kubectl(const std::string& json);       // create
+  kubesim::SimResponse Kubectl(const std::string& json);  // create
   kubesim::SimResponse Edit(const std::string& resource, const std::string& ns,
                             const std::string& name, const std::string& merge_patch);
   kubesim::SimResponse Delete(const std::string& resource, const std::string& ns,
@@ -83,7 +83,8 @@ class Spoke : public testing::Test {
   size_t Writes() { return sim_.CountWrites(kAgentUser, "nave-system"); }
   // The same for one object.
   size_t WritesTo(const std::string& resource, const std::string& name);
-  // uid, generation and resourceVersion of everything that bears our label, "kind ns/name" to the three.
+  // uid, generation and resourceVersion of everything that bears our label, "kind ns/name" to the
+  // three.
   std::map<std::string, std::string> Owned();
 
   ManualExecutor executor_{absl::FromUnixSeconds(1'700'000'000)};

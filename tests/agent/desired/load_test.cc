@@ -149,7 +149,8 @@ TEST_F(LoadTest, ForeignSecretsAreLeftAlone) {
   EXPECT_THAT(Secrets("nave-desired-x"), SizeIs(1));
 }
 
-// Deaths at random moments over a server that loses answers: what was told to be durable is, and nothing is lost.
+// Deaths at random moments over a server that loses answers: what was told to be durable is, and
+// nothing is lost.
 TEST_F(LoadTest, SurvivesDeathsAtRandom) {
   SplitMix random(7);
   sim_.fault = [&](const kubesim::SimRequest& request) {

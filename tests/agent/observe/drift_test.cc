@@ -1,5 +1,5 @@
-// Goal: when a change of an owned object is a reason to write, and how often that may happen. Method: tables over the ways in
-// which an object can change; a clock moved by hand.
+// Goal: when a change of an owned object is a reason to write, and how often that may happen.
+// Method: tables over the ways in which an object can change; a clock moved by hand.
 #include "agent/observe/drift.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ Value Deployment(const std::string& version, int generation, const std::string& 
                  const std::string& spec, const std::string& own_fields) {
   return Parse(absl::StrCat(
       R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop",)",
-      R"("uid":"u","resourceVersion":")", version, R"(","generation":)", generation, R"(,"labels":)",
-      labels, R"(,"managedFields":[{"manager":")", kManager,
+      R"("uid":"u","resourceVersion":")", version, R"(","generation":)", generation,
+      R"(,"labels":)", labels, R"(,"managedFields":[{"manager":")", kManager,
       R"(","operation":"Apply","fieldsV1":)", own_fields, R"(}]},"spec":)", spec, "}"));
 }
 

@@ -1,5 +1,5 @@
-// Goal: a parent is never greener than a child, and nothing that is not right lacks a reason. Method: every combination of
-// one object's standing and health.
+// Goal: a parent is never greener than a child, and nothing that is not right lacks a reason.
+// Method: every combination of one object's standing and health.
 #include "agent/observe/status.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ TEST(BuildStatusTest, ListsAtMostTwoHundredWorstFirstAndCountsAll) {
   KeyView view;
   view.planned = true;
   for (int i = 0; i < 300; ++i) {
-    view.objects.push_back(Object("p" + std::to_string(i), Standing::kApplied,
-                                  Health::kProgressing, "LessReplicas"));
+    view.objects.push_back(
+        Object("p" + std::to_string(i), Standing::kApplied, Health::kProgressing, "LessReplicas"));
   }
   view.objects.push_back(Object("worst", Standing::kFailed, Health::kDegraded, "NotOwned"));
   const AssignmentStatus status = BuildStatus(view);

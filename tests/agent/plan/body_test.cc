@@ -74,12 +74,13 @@ TEST(BuildBodyTest, DropsWhatWouldDifferForEver) {
 }
 
 TEST(BuildBodyTest, K26_OddShapesDoNoHarm) {
-  for (const char* manifest :
-       {R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":7})",
-        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"s","labels":[1]}})",
-        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":7})",
-        R"({"apiVersion":"v1","kind":"CustomResourceDefinition","metadata":{"name":"s"},"spec":[]})",
-        R"({"apiVersion":"v1","kind":"W","metadata":{"name":"s"},"webhooks":[1,{"clientConfig":2}]})"}) {
+  for (
+      const char* manifest :
+      {R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":7})",
+       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"s","labels":[1]}})",
+       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":7})",
+       R"({"apiVersion":"v1","kind":"CustomResourceDefinition","metadata":{"name":"s"},"spec":[]})",
+       R"({"apiVersion":"v1","kind":"W","metadata":{"name":"s"},"webhooks":[1,{"clientConfig":2}]})"}) {
     SCOPED_TRACE(manifest);
     Value body = Build(manifest, "shop");
     EXPECT_EQ(body.StringAt("metadata", "labels", kAssignmentLabel), kBundle.ToString());
@@ -95,10 +96,12 @@ TEST(BuildBodyTest, DigestIgnoresPreconditions) {
 }
 
 TEST(IsBareNamespaceTest, NothingButAName) {
-  EXPECT_TRUE(IsBareNamespace(Json(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}})")));
+  EXPECT_TRUE(
+      IsBareNamespace(Json(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}})")));
   EXPECT_FALSE(IsBareNamespace(Json(
       R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"x":"y"}}})")));
-  EXPECT_FALSE(IsBareNamespace(Json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})")));
+  EXPECT_FALSE(
+      IsBareNamespace(Json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})")));
 }
 
 TEST(CompareTest, EqualButMarks) {
@@ -118,7 +121,8 @@ TEST(CompareTest, EqualButMarks) {
 TEST(CompareTest, IsWithin) {
   Value live = Json(R"({"metadata":{"labels":{"a":"1","b":"2"},"uid":"u"},
       "spec":{"replicas":2,"list":[{"x":1,"y":2}]},"status":{}})");
-  EXPECT_TRUE(IsWithin(Json(R"({"metadata":{"labels":{"a":"1"},"name":"n"},"spec":{"list":[{"x":1}]}})"), live));
+  EXPECT_TRUE(IsWithin(
+      Json(R"({"metadata":{"labels":{"a":"1"},"name":"n"},"spec":{"list":[{"x":1}]}})"), live));
   EXPECT_FALSE(IsWithin(Json(R"({"metadata":{"labels":{"a":"2"}}})"), live));
   EXPECT_FALSE(IsWithin(Json(R"({"metadata":{},"spec":{"list":[{"x":1},{"x":2}]}})"), live));
   EXPECT_FALSE(IsWithin(Json(R"({"metadata":{},"spec":{"replicas":"2"}})"), live));

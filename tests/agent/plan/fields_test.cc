@@ -1,4 +1,5 @@
-// Goal: our entry in managedFields, its fingerprint, dropped fields, and the paths of conflicts. Method: tables of JSON.
+// Goal: our entry in managedFields, its fingerprint, dropped fields, and the paths of conflicts.
+// Method: tables of JSON.
 #include "agent/plan/fields.h"
 
 #include <string>
@@ -34,7 +35,8 @@ TEST(OwnFieldsTest, TakesTheApplyEntryOnly) {
 }
 
 TEST(FingerprintTest, KindsWithGenerationLookAtOurEntryOnly) {
-  Value live = Live(R"({"f:spec":{}})", R"({"metadata":{"generation":1},"spec":{"a":1},"status":{"x":1}})");
+  Value live =
+      Live(R"({"f:spec":{}})", R"({"metadata":{"generation":1},"spec":{"a":1},"status":{"x":1}})");
   Value status = live;
   status["status"]["x"] = 2;
   status["metadata"]["resourceVersion"] = "9";
@@ -44,7 +46,8 @@ TEST(FingerprintTest, KindsWithGenerationLookAtOurEntryOnly) {
 }
 
 TEST(FingerprintTest, KindsWithoutLookAtTheObjectMinusStatus) {
-  Value live = Live(R"({"f:spec":{}})", R"({"metadata":{"resourceVersion":"1"},"spec":{"a":1},"status":{"x":1}})");
+  Value live = Live(R"({"f:spec":{}})",
+                    R"({"metadata":{"resourceVersion":"1"},"spec":{"a":1},"status":{"x":1}})");
   Value status = live;
   status["status"]["x"] = 2;
   status["metadata"]["resourceVersion"] = "9";
@@ -70,7 +73,8 @@ TEST(FindDroppedFieldTest, Table) {
        R"({"data":{"a":"b"}})", ""},
       {"leaf_gone", R"({"f:spec":{"f:new":{}}})", R"({"metadata":{},"spec":{}})",
        R"({"spec":{"new":1}})", ".spec.new"},
-      {"item_by_key", R"({"f:spec":{"f:c":{"k:{\"name\":\"w\"}":{".":{},"f:image":{},"f:new":{}}}}})",
+      {"item_by_key",
+       R"({"f:spec":{"f:c":{"k:{\"name\":\"w\"}":{".":{},"f:image":{},"f:new":{}}}}})",
        R"({"metadata":{},"spec":{"c":[{"name":"v"},{"name":"w","image":"i"}]}})",
        R"({"spec":{"c":[{"name":"w","image":"i","new":true}]}})", R"(.spec.c[{"name":"w"}].new)"},
       {"set_value", R"({"f:metadata":{"f:finalizers":{"v:\"x\"":{}}}})",

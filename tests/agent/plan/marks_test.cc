@@ -1,4 +1,5 @@
-// Goal: marks prove ownership only on the object that they name. Method: tables of annotations and what they are read as.
+// Goal: marks prove ownership only on the object that they name. Method: tables of annotations and
+// what they are read as.
 #include "agent/plan/marks.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Goal: which objects a key applies and removes, in which order, and when removals may start. Method: tables.
+// Goal: which objects a key applies and removes, in which order, and when removals may start.
+// Method: tables.
 #include "agent/plan/plan.h"
 
 #include <algorithm>
@@ -89,7 +90,14 @@ using Words = std::vector<std::string>;
 
 TEST(PlanApplyTest, OrdersByStageAndKind) {
   Scene s;
-  s.List(kHook).List(kFoo).List(kDeployment).List(kMap).List(kCrd).List(kService).List(kRole).List(kNamespace);
+  s.List(kHook)
+      .List(kFoo)
+      .List(kDeployment)
+      .List(kMap)
+      .List(kCrd)
+      .List(kService)
+      .List(kRole)
+      .List(kNamespace);
   EXPECT_EQ(s.Applies(),
             (Words{"Namespace:apply", "CustomResourceDefinition:apply", "ClusterRole:apply",
                    "ConfigMap:apply", "Service:apply", "Deployment:apply", "Foo:apply",
@@ -215,7 +223,8 @@ TEST(OrderTest, UnknownKindsComeAfterWorkloadsAndClassesBefore) {
 }
 
 TEST(OrderTest, IsAStrictOrder) {
-  const std::vector<ObjectKey> keys = {kNamespace, kCrd, kFoo, kMap, kDeployment, kService, kRole, kHook};
+  const std::vector<ObjectKey> keys = {kNamespace,  kCrd,     kFoo,  kMap,
+                                       kDeployment, kService, kRole, kHook};
   for (const ObjectKey& a : keys) {
     EXPECT_FALSE(AppliesBefore(a, a));
     for (const ObjectKey& b : keys) {

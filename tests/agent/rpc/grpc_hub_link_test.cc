@@ -1,4 +1,5 @@
-// The link over real TLS and gRPC: frames and blobs both ways, and every way in which a stream ends.
+// The link over real TLS and gRPC: frames and blobs both ways, and every way in which a stream
+// ends.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -33,8 +34,8 @@ HubFrame FrameWith(StatusAck ack) {
   return frame;
 }
 
-// Answers each Ping with StatusAck 1, 2, …; a Hello ends the stream with a Refusal; Facts ends it with an error;
-// KeySet is answered with bytes that are no frame (of `bad_bytes`).
+// Answers each Ping with StatusAck 1, 2, …; a Hello ends the stream with a Refusal; Facts ends it
+// with an error; KeySet is answered with bytes that are no frame (of `bad_bytes`).
 class HubService final : public v1::AgentLink::Service {
  public:
   grpc::Status Connect(grpc::ServerContext* context,

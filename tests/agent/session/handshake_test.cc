@@ -1,5 +1,5 @@
-// Goal: the agent's handshake, refusals and timers are those of the protocol. Method: a hub by hand (harness.h), one event at a
-// time.
+// Goal: the agent's handshake, refusals and timers are those of the protocol. Method: a hub by hand
+// (harness.h), one event at a time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -177,7 +177,8 @@ TEST(Adopt, IsCommittedWhenTheAnswerIsEmpty) {
   EXPECT_FALSE(h.hold);
 }
 
-// An adopt that keeps old key revisions, or reports them, would lose a tombstone of the new history.
+// An adopt that keeps old key revisions, or reports them, would lose a tombstone of the new
+// history.
 TEST(Adopt, ReportsRevisionZeroUntilItIsCommittedAndNoOldOneAfter) {
   Harness h(HeldState(MakeBundle({{"a", "1"}})));
   h.auto_commit = false;

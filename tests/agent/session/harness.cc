@@ -160,7 +160,8 @@ DesiredBatch Harness::Batch(uint64_t revision, std::vector<Upsert> upserts,
   batch.items = static_cast<uint32_t>(upserts.size() + tombstones.size() + not_desired.size());
   std::map<Uuid, KeySetEntry> entries;
   for (KeySetEntry& entry : session->ledger().KeySetEntries()) entries[entry.key] = entry;
-  for (const Upsert& u : upserts) entries[u.key] = {u.key, u.digest, u.confirmed, KeyState::kPresent};
+  for (const Upsert& u : upserts)
+    entries[u.key] = {u.key, u.digest, u.confirmed, KeyState::kPresent};
   for (const Tombstone& tombstone : tombstones) entries.erase(tombstone.key);
   for (const Uuid& key : not_desired) entries.erase(key);
   std::vector<KeySetEntry> sorted;

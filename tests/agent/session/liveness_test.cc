@@ -1,4 +1,5 @@
-// Goal: pings, timeouts and redials happen when the protocol says so. Method: a hub by hand and a clock moved by hand.
+// Goal: pings, timeouts and redials happen when the protocol says so. Method: a hub by hand and a
+// clock moved by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Goal: statuses are batched, acknowledged and sent again as protocol §3.5 says. Method: a hub by hand.
+// Goal: statuses are batched, acknowledged and sent again as protocol §3.5 says. Method: a hub by
+// hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -26,7 +26,9 @@ constexpr int kAnswerBytes = 32;
 double Cpu() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -71,7 +73,8 @@ bool Take(Peer& peer) {
 }
 
 void Send(Peer& peer, const std::string& message) {
-  if (SSL_write(peer.ssl, message.data(), static_cast<int>(message.size())) != static_cast<int>(message.size())) {
+  if (SSL_write(peer.ssl, message.data(), static_cast<int>(message.size())) !=
+      static_cast<int>(message.size())) {
     Die("write");
   }
 }
@@ -85,7 +88,8 @@ int Watch(int poll, int socket, uint32_t index) {
 }
 
 // The clients: each answers each message, until the server closes.
-[[noreturn]] void RunClients(const Identities& identities, sockaddr_in address, int connections, int bytes) {
+[[noreturn]] void RunClients(const Identities& identities, sockaddr_in address, int connections,
+                             int bytes) {
   SSL_CTX* context = MakeContext(identities, false);
   const int poll = epoll_create1(0);
   const std::string answer(kAnswerBytes, 'a');
@@ -160,7 +164,9 @@ Floor MeasureFloor(int connections, int rounds, int bytes) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof(address);
-  if (bind(listener, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(listener, 1024) != 0) Die("listen");
+  if (bind(listener, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      listen(listener, 1024) != 0)
+    Die("listen");
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
 
   const pid_t clients = fork();

@@ -18,14 +18,18 @@ T OrDie(absl::StatusOr<T> result, const char* what) {
   return *std::move(result);
 }
 
-BIO* Read(const std::string& pem) { return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())); }
+BIO* Read(const std::string& pem) {
+  return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+}
 
-void UseIdentity(SSL_CTX* context, const std::string& chain, const std::string& key, bool whole_chain) {
+void UseIdentity(SSL_CTX* context, const std::string& chain, const std::string& key,
+                 bool whole_chain) {
   BIO* in = Read(chain);
   X509* leaf = PEM_read_bio_X509(in, nullptr, nullptr, nullptr);
   if (SSL_CTX_use_certificate(context, leaf) != 1) Die("certificate");
   X509_free(leaf);
-  while (X509* next = !whole_chain ? nullptr : PEM_read_bio_X509(in, nullptr, nullptr, nullptr)) SSL_CTX_add0_chain_cert(context, next);
+  while (X509* next = !whole_chain ? nullptr : PEM_read_bio_X509(in, nullptr, nullptr, nullptr))
+    SSL_CTX_add0_chain_cert(context, next);
   ERR_clear_error();  // The end of the text.
   BIO_free(in);
   in = Read(key);
@@ -63,7 +67,8 @@ Identities MakeIdentities() {
   CertificateSpec client;
   client.common_name = "client";
   client.public_key = OrDie(PublicKeyOf(made.client_key_pem), "client key");
-  client.uri_sans = {"spiffe://c0ffee00-0000-4000-8000-000000000000/cluster/c0ffee00-0000-4000-8000-000000000001"};
+  client.uri_sans = {
+      "spiffe://c0ffee00-0000-4000-8000-000000000000/cluster/c0ffee00-0000-4000-8000-000000000001"};
   client.client = true;
   made.client_chain_pem = OrDie(authority->Issue(client, now), "client certificate");
   return made;
@@ -74,7 +79,8 @@ SSL_CTX* MakeContext(const Identities& identities, bool server) {
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_ENABLE_PARTIAL_WRITE |
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN |
+                                SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   UseIdentity(context, server ? identities.server_chain_pem : identities.client_chain_pem,
               server ? identities.server_key_pem : identities.client_key_pem, server);

@@ -19,8 +19,9 @@ struct Identities {
 // P-256, one level, made anew. Ends the process on failure, as everything here does.
 Identities MakeIdentities();
 
-// TLS 1.3 only, both sides with a certificate that the other one verifies, no session tickets. The server sends its CA
-// too, the client its own certificate only: what is needed at least. Owned by the caller.
+// TLS 1.3 only, both sides with a certificate that the other one verifies, no session tickets. The
+// server sends its CA too, the client its own certificate only: what is needed at least. Owned by
+// the caller.
 SSL_CTX* MakeContext(const Identities& identities, bool server);
 
 // Writes the text and the library's errors to stderr and ends the process.

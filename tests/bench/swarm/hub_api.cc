@@ -21,17 +21,20 @@ namespace pb = ::nave::v1;
 
 absl::StatusOr<std::string> Field(const Value& context, absl::string_view name, bool base64) {
   const Value* value = context.Find(name);
-  if (value == nullptr || !value->is_string()) return absl::NotFoundError(absl::StrCat("context: no ", name));
+  if (value == nullptr || !value->is_string())
+    return absl::NotFoundError(absl::StrCat("context: no ", name));
   if (!base64) return *value->string();
   std::string decoded;
-  if (!absl::Base64Unescape(*value->string(), &decoded)) return absl::DataLossError(absl::StrCat("context: ", name));
+  if (!absl::Base64Unescape(*value->string(), &decoded))
+    return absl::DataLossError(absl::StrCat("context: ", name));
   return decoded;
 }
 
 class GrpcHubApi : public HubApi {
  public:
   explicit GrpcHubApi(std::shared_ptr<grpc::Channel> channel)
-      : tokens_(pb::JoinTokenService::NewStub(channel)), bundles_(pb::BundleService::NewStub(channel)) {}
+      : tokens_(pb::JoinTokenService::NewStub(channel)),
+        bundles_(pb::BundleService::NewStub(channel)) {}
 
   absl::StatusOr<std::string> CreateToken(const std::string& cluster) override {
     pb::CreateJoinTokenRequest request;
@@ -96,7 +99,8 @@ absl::StatusOr<std::unique_ptr<HubApi>> HubApi::Open(const std::string& context_
   ASSIGN_OR_RETURN(const std::string roots, Field(*context, "certificate-authority-data", true));
   ASSIGN_OR_RETURN(const std::string certificate, Field(*context, "client-certificate-data", true));
   ASSIGN_OR_RETURN(const std::string key, Field(*context, "client-key-data", true));
-  return std::make_unique<GrpcHubApi>(grpc::CreateChannel(hub, MakeChannelCredentials(roots, certificate, key)));
+  return std::make_unique<GrpcHubApi>(
+      grpc::CreateChannel(hub, MakeChannelCredentials(roots, certificate, key)));
 }
 
 }  // namespace nave::bench

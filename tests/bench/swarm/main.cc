@@ -1,4 +1,5 @@
-// nave-swarm CONTEXT: takes commands from standard input, one a line, and answers each with one line of JSON.
+// nave-swarm CONTEXT: takes commands from standard input, one a line, and answers each with one
+// line of JSON.
 //
 //   enroll N | connect N | bundles COUNT OBJECTS | settle | update | mark | await | live
 //
@@ -31,18 +32,20 @@ std::string Update(Swarm& swarm) {
   const absl::StatusOr<Swarm::Fanout> fanout = swarm.Update();
   if (!fanout.ok()) return Error(fanout.status());
   const std::vector<absl::Duration>& acks = fanout->acks;
-  return absl::StrFormat("{\"write_ms\": %.3f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": %.3f, \"acked\": %d}",
-                         Ms(fanout->write), Ms(acks[acks.size() / 2]), Ms(acks[acks.size() * 99 / 100]),
-                         Ms(acks.back()), acks.size());
+  return absl::StrFormat(
+      "{\"write_ms\": %.3f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": %.3f, \"acked\": %d}",
+      Ms(fanout->write), Ms(acks[acks.size() / 2]), Ms(acks[acks.size() * 99 / 100]),
+      Ms(acks.back()), acks.size());
 }
 
 std::string Await(Swarm& swarm) {
   const absl::StatusOr<Swarm::Return> back = swarm.AwaitReturn();
   if (!back.ok()) return Error(back.status());
   return absl::StrFormat(
-      "{\"seconds\": %.3f, \"welcomes\": %d, \"matched\": %d, \"refusals\": %d, \"contents\": %d, \"lost\": %d}",
-      absl::ToDoubleSeconds(back->all), back->since.welcomes, back->since.welcomes_that_matched, back->since.refusals,
-      back->since.contents_taken, back->since.streams_lost);
+      "{\"seconds\": %.3f, \"welcomes\": %d, \"matched\": %d, \"refusals\": %d, \"contents\": %d, "
+      "\"lost\": %d}",
+      absl::ToDoubleSeconds(back->all), back->since.welcomes, back->since.welcomes_that_matched,
+      back->since.refusals, back->since.contents_taken, back->since.streams_lost);
 }
 
 std::string Answer(Swarm& swarm, const std::string& line) {
@@ -62,8 +65,8 @@ std::string Answer(Swarm& swarm, const std::string& line) {
   } else if (command == "settle") {
     const absl::StatusOr<size_t> applied = swarm.Settle();
     if (applied.ok()) {
-      return absl::StrFormat("{\"applied\": %d, \"connected\": %d, \"seconds\": %.3f}", *applied, swarm.connected(),
-                             absl::ToDoubleSeconds(absl::Now() - start));
+      return absl::StrFormat("{\"applied\": %d, \"connected\": %d, \"seconds\": %.3f}", *applied,
+                             swarm.connected(), absl::ToDoubleSeconds(absl::Now() - start));
     }
     status = applied.status();
   } else if (command == "update") {
@@ -92,7 +95,8 @@ int Main(const std::string& context) {
     return 1;
   }
   Swarm swarm(*std::move(api));
-  for (std::string line; std::getline(std::cin, line);) std::cout << Answer(swarm, line) << std::endl;
+  for (std::string line; std::getline(std::cin, line);)
+    std::cout << Answer(swarm, line) << std::endl;
   return 0;
 }
 

@@ -24,8 +24,9 @@ std::string BundleId(size_t index) { return absl::StrFormat("swarm-%02d", index)
 std::string Manifest(size_t bundle, size_t objects, uint64_t version) {
   std::string text;
   for (size_t i = 0; i < objects; ++i) {
-    absl::StrAppend(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ", BundleId(bundle), "-", i,
-                    "\ndata:\n  bundle: \"", bundle, "\"\n");
+    absl::StrAppend(&text,
+                    "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ", BundleId(bundle),
+                    "-", i, "\ndata:\n  bundle: \"", bundle, "\"\n");
     if (bundle != 0 || i != 0) continue;
     absl::StrAppend(&text, "  version: \"", version, "\"\n");
     // Text that does not compress to nothing.
@@ -70,7 +71,8 @@ absl::Status Swarm::Await(const char* what, std::function<bool(const SwarmAgent&
     });
     if (missing == 0) return absl::OkStatus();
     if (absl::Now() > deadline) {
-      return absl::DeadlineExceededError(absl::StrCat(what, ": ", missing, " of ", agents_.size(), " agents did not"));
+      return absl::DeadlineExceededError(
+          absl::StrCat(what, ": ", missing, " of ", agents_.size(), " agents did not"));
     }
     absl::SleepFor(kPoll);
   }
@@ -120,7 +122,8 @@ absl::StatusOr<AgentIdentity> Swarm::EnrollOne(const std::string& cluster) {
 
 absl::Status Swarm::Enroll(size_t count) {
   while (identities_.size() < count) {
-    ASSIGN_OR_RETURN(AgentIdentity identity, EnrollOne(absl::StrFormat("swarm-%05d", identities_.size())));
+    ASSIGN_OR_RETURN(AgentIdentity identity,
+                     EnrollOne(absl::StrFormat("swarm-%05d", identities_.size())));
     identities_.push_back(std::move(identity));
   }
   return absl::OkStatus();
@@ -130,15 +133,16 @@ absl::Status Swarm::Connect(size_t count) {
   RETURN_IF_ERROR(Enroll(count));
   while (agents_.size() < count) {
     OnLoop([&] {
-      agents_.push_back(
-          std::make_unique<SwarmAgent>(*loop_, board_, identities_[agents_.size()], agents_.size() + 1));
+      agents_.push_back(std::make_unique<SwarmAgent>(*loop_, board_, identities_[agents_.size()],
+                                                     agents_.size() + 1));
       agents_.back()->Start();
     });
   }
   return Await("be welcomed and hold all bundles", [this](const SwarmAgent& agent) {
     if (!agent.live()) return false;
-    return std::all_of(bundles_.begin(), bundles_.end(),
-                       [&](const Uuid& key) { return agent.acked(key).time != absl::InfinitePast(); });
+    return std::all_of(bundles_.begin(), bundles_.end(), [&](const Uuid& key) {
+      return agent.acked(key).time != absl::InfinitePast();
+    });
   });
 }
 
@@ -149,13 +153,15 @@ absl::Status Swarm::PutBundles(size_t count, size_t objects) {
     bundles_.push_back(uid);
   }
   return Await("hold all bundles", [this](const SwarmAgent& agent) {
-    return std::all_of(bundles_.begin(), bundles_.end(),
-                       [&](const Uuid& key) { return agent.acked(key).time != absl::InfinitePast(); });
+    return std::all_of(bundles_.begin(), bundles_.end(), [&](const Uuid& key) {
+      return agent.acked(key).time != absl::InfinitePast();
+    });
   });
 }
 
 absl::StatusOr<Swarm::Fanout> Swarm::Update() {
-  if (bundles_.empty() || agents_.empty()) return absl::FailedPreconditionError("no bundles or no agents");
+  if (bundles_.empty() || agents_.empty())
+    return absl::FailedPreconditionError("no bundles or no agents");
   const Uuid key = bundles_.front();
   std::vector<Digest> before;
   OnLoop([&] {
@@ -166,8 +172,8 @@ absl::StatusOr<Swarm::Fanout> Swarm::Update() {
   Fanout fanout;
   fanout.write = absl::Now() - start;
   const Digest old = before.front();
-  RETURN_IF_ERROR(
-      Await("acknowledge the change", [&](const SwarmAgent& agent) { return agent.acked(key).digest != old; }));
+  RETURN_IF_ERROR(Await("acknowledge the change",
+                        [&](const SwarmAgent& agent) { return agent.acked(key).digest != old; }));
   OnLoop([&] {
     for (const auto& agent : agents_) fanout.acks.push_back(agent->acked(key).time - start);
   });

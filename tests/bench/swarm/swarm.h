@@ -27,8 +27,8 @@ class Swarm {
   absl::Status Enroll(size_t count);
   // Starts agents until there are `count`, and waits until each was welcomed.
   absl::Status Connect(size_t count);
-  // Bundles 0 to `count` - 1 of `objects` small objects each, to every cluster; waits until every agent has said that it
-  // holds them all.
+  // Bundles 0 to `count` - 1 of `objects` small objects each, to every cluster; waits until every
+  // agent has said that it holds them all.
   absl::Status PutBundles(size_t count, size_t objects);
 
   struct Fanout {
@@ -38,7 +38,8 @@ class Swarm {
   // Changes one field of a 2 KB object of bundle 0 and waits for every agent.
   absl::StatusOr<Fanout> Update();
 
-  // Waits until the hub counts `count` clusters as applied in every bundle; how many it was in the worst.
+  // Waits until the hub counts `count` clusters as applied in every bundle; how many it was in the
+  // worst.
   absl::StatusOr<size_t> Settle();
 
   // Now is the moment that AwaitReturn counts from.

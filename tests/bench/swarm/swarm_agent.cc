@@ -129,7 +129,8 @@ void SwarmAgent::Store(Effects& effects) {
     held_[key] = std::move(written->second);
     written_.erase(written);
   }
-  std::erase_if(held_, [this](const auto& entry) { return !state_.assignments.contains(entry.first); });
+  std::erase_if(held_,
+                [this](const auto& entry) { return !state_.assignments.contains(entry.first); });
   Later([this] { Run(session_.OnCommitted(absl::OkStatus(), loop_.Now())); });
 }
 
@@ -145,7 +146,8 @@ void SwarmAgent::Report(const Uuid& key) {
     return;
   }
   const DesiredContentPtr content = this->content(key);
-  const auto objects = static_cast<uint32_t>(content == nullptr ? 0 : content->listing.objects.size());
+  const auto objects =
+      static_cast<uint32_t>(content == nullptr ? 0 : content->listing.objects.size());
   status.name = found->second.name;
   status.revision = found->second.revision;
   status.digest = found->second.digest;
@@ -169,12 +171,14 @@ void SwarmAgent::Run(Effects effects) {
   }
   if (effects.dial.has_value()) {
     attempt_ = *effects.dial;
-    link_->Dial(attempt_, {identity_.hub_address, identity_.ca_pem, identity_.certificate_pem, identity_.key_pem});
+    link_->Dial(attempt_, {identity_.hub_address, identity_.ca_pem, identity_.certificate_pem,
+                           identity_.key_pem});
   }
   if (effects.frame.has_value()) {
     if (std::holds_alternative<DesiredAck>(*effects.frame)) {
       ++board_.acks;
-      std::erase_if(acked_, [this](const auto& entry) { return !state_.assignments.contains(entry.first); });
+      std::erase_if(
+          acked_, [this](const auto& entry) { return !state_.assignments.contains(entry.first); });
       for (const auto& [key, assignment] : state_.assignments) {
         Acked& acked = acked_[key];
         if (acked.digest != assignment.digest) acked = {assignment.digest, absl::Now()};

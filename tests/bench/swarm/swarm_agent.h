@@ -1,5 +1,5 @@
-// One agent of the swarm: the real session state machine over a real stream, with memory in place of a cluster. Whatever it
-// is told to run is applied and healthy at once.
+// One agent of the swarm: the real session state machine over a real stream, with memory in place
+// of a cluster. Whatever it is told to run is applied and healthy at once.
 #ifndef NAVE_TESTS_BENCH_SWARM_SWARM_AGENT_H_
 #define NAVE_TESTS_BENCH_SWARM_SWARM_AGENT_H_
 
@@ -37,7 +37,8 @@ class SwarmAgent : public HubLinkListener, public ContentSource {
   bool live() const { return session_.live(); }
   // Welcomed `count` times so far.
   uint64_t welcomes() const { return welcomes_; }
-  // What the hub was last told of a key: the committed digest, and when it was told first; nothing: not held.
+  // What the hub was last told of a key: the committed digest, and when it was told first; nothing:
+  // not held.
   struct Acked {
     Digest digest;
     absl::Time time = absl::InfinitePast();

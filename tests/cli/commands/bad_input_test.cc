@@ -1,5 +1,5 @@
-// Goal: whatever is typed wrongly gets one clear error with the nearest right word, exit code 2, and no call of the
-// hub. Method: a table of command lines.
+// Goal: whatever is typed wrongly gets one clear error with the nearest right word, exit code 2,
+// and no call of the hub. Method: a table of command lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,8 @@ TEST(BadInput, CommandLines) {
       {{"get"}, "'get' needs KIND[/NAME]"},
       {{"get", "clusterz"}, "there is no kind 'clusterz'; did you mean 'cluster'?"},
       {{"get", "clusters", "--watchh"}, "'get' has no flag '--watchh'; did you mean '--watch'?"},
-      {{"get", "clusters", "--selektor=a"}, "'get' has no flag '--selektor'; did you mean '--selector'?"},
+      {{"get", "clusters", "--selektor=a"},
+       "'get' has no flag '--selektor'; did you mean '--selector'?"},
       {{"get", "clusters", "-o", "jsn"}, "did you mean 'json'?"},
       {{"get", "clusters", "-o"}, "'get': "},
       {{"get", "clusters", "--color=blue"}, "must be one of auto, always, never; got 'blue'"},
@@ -83,13 +84,14 @@ TEST(BadInput, ErrorsAreJsonWithJson) {
 }
 
 TEST(BadInput, HelpNeedsNoHub) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{},
-                                                                                         {"--help"},
-                                                                                         {"help"},
-                                                                                         {"get", "--help"},
-                                                                                         {"cluster", "-h"},
-                                                                                         {"help", "cluster", "add"},
-                                                                                         {"apply", "-f", "x", "-h"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--help"},
+                                             {"help"},
+                                             {"get", "--help"},
+                                             {"cluster", "-h"},
+                                             {"help", "cluster", "add"},
+                                             {"apply", "-f", "x", "-h"}}) {
     CliRunner runner;
     CliResult result = runner.Run(arguments);
     EXPECT_EQ(result.code, 0) << result.err;
@@ -104,25 +106,27 @@ TEST(BadInput, ErrorsOfTheHubBecomeExitCodes) {
     absl::StatusCode code;
     int want;
   };
-  for (const Case& c : {Case{absl::StatusCode::kUnauthenticated, 3}, Case{absl::StatusCode::kPermissionDenied, 3},
-                        Case{absl::StatusCode::kNotFound, 4}, Case{absl::StatusCode::kFailedPrecondition, 5},
-                        Case{absl::StatusCode::kUnavailable, 6}, Case{absl::StatusCode::kDeadlineExceeded, 7},
-                        Case{absl::StatusCode::kInternal, 70}}) {
+  for (const Case& c :
+       {Case{absl::StatusCode::kUnauthenticated, 3}, Case{absl::StatusCode::kPermissionDenied, 3},
+        Case{absl::StatusCode::kNotFound, 4}, Case{absl::StatusCode::kFailedPrecondition, 5},
+        Case{absl::StatusCode::kUnavailable, 6}, Case{absl::StatusCode::kDeadlineExceeded, 7},
+        Case{absl::StatusCode::kInternal, 70}}) {
     CliRunner runner;
     runner.hub.FailAll(absl::Status(c.code, "the text"));
-    for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{"get", "clusters"},
-                                                                                           {"get", "cluster/a"},
-                                                                                           {"status"},
-                                                                                           {"why", "bundle/a"},
-                                                                                           {"describe", "cluster/a"},
-                                                                                           {"cluster", "accept", "a"},
-                                                                                           {"token", "create"},
-                                                                                           {"token", "revoke", "a"},
-                                                                                           {"hub", "adopt"},
-                                                                                           {"events"},
-                                                                                           {"get", "bundles", "-w"},
-                                                                                           {"confirm", "a"},
-                                                                                           {"whoami"}}) {
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"get", "clusters"},
+                                               {"get", "cluster/a"},
+                                               {"status"},
+                                               {"why", "bundle/a"},
+                                               {"describe", "cluster/a"},
+                                               {"cluster", "accept", "a"},
+                                               {"token", "create"},
+                                               {"token", "revoke", "a"},
+                                               {"hub", "adopt"},
+                                               {"events"},
+                                               {"get", "bundles", "-w"},
+                                               {"confirm", "a"},
+                                               {"whoami"}}) {
       CliResult result = runner.Run(arguments);
       EXPECT_EQ(result.code, c.want) << arguments[0] << result.err;
       EXPECT_THAT(result.err, HasSubstr("the text")) << arguments[0];

@@ -1,5 +1,5 @@
-// Goal: a cluster is added, joined, accepted, removed and forgotten as the user was told. Method: a hub in memory; the
-// record changes as a joining agent would change it.
+// Goal: a cluster is added, joined, accepted, removed and forgotten as the user was told. Method: a
+// hub in memory; the record changes as a joining agent would change it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,14 +36,16 @@ v1::Cluster EdgeRecord() {
 
 // A hub that gives tokens and makes records.
 void Prepare(CliRunner* cli) {
-  cli->hub.On<v1::CreateJoinTokenRequest, v1::CreateJoinTokenResponse>([](const v1::CreateJoinTokenRequest& request) {
-    v1::CreateJoinTokenResponse answer;
-    *answer.mutable_join_token() = request.join_token();
-    answer.mutable_join_token()->set_name("joinTokens/k3vq2mzt7a");
-    answer.mutable_join_token()->mutable_status()->mutable_expire_time()->set_seconds(1800000000 + 1800);
-    answer.set_token(TokenText());
-    return answer;
-  });
+  cli->hub.On<v1::CreateJoinTokenRequest, v1::CreateJoinTokenResponse>(
+      [](const v1::CreateJoinTokenRequest& request) {
+        v1::CreateJoinTokenResponse answer;
+        *answer.mutable_join_token() = request.join_token();
+        answer.mutable_join_token()->set_name("joinTokens/k3vq2mzt7a");
+        answer.mutable_join_token()->mutable_status()->mutable_expire_time()->set_seconds(
+            1800000000 + 1800);
+        answer.set_token(TokenText());
+        return answer;
+      });
   cli->hub.On<v1::CreateClusterRequest, v1::Cluster>(
       [cli](const v1::CreateClusterRequest& request) -> absl::StatusOr<v1::Cluster> {
         if (cli->hub.Find("clusters/" + request.cluster_id()) != nullptr)
@@ -82,17 +84,21 @@ TEST(ClusterAdd, TicksOffTheSteps) {
   });
   CliResult result = cli.Run({"cluster", "add", "edge", "--set", "eu", "-l", "env=prod,region=eu"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("navectl cluster manifest edge | kubectl apply -f -"),
-                    HasSubstr("| base64 -d | gunzip | kubectl apply -f -"), HasSubstr("nave-agent --token-file T")));
-  EXPECT_THAT(result.err, HasSubstr("Cluster edge registered (state: Pending).\n"
-                                    "The token is valid 30m, for one use, for this cluster only.\n"));
-  EXPECT_THAT(result.err, HasSubstr("  + identity verified     certificate signed, expires in 7d, renews by itself\n"
-                                    "  + accepted              \n"
-                                    "  + agent dialled in      198.51.100.7   agent 0.1.0\n"
-                                    "  + inventory received    v1.32.4, 12 nodes, 340 CPU\n"
-                                    "  + Ready                 in 23s\n"));
-  EXPECT_THAT(cli.hub.CallsOf("CreateCluster")[0], AllOf(HasSubstr("cluster_set: \"eu\""), HasSubstr("region")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("navectl cluster manifest edge | kubectl apply -f -"),
+                                HasSubstr("| base64 -d | gunzip | kubectl apply -f -"),
+                                HasSubstr("nave-agent --token-file T")));
+  EXPECT_THAT(result.err,
+              HasSubstr("Cluster edge registered (state: Pending).\n"
+                        "The token is valid 30m, for one use, for this cluster only.\n"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("  + identity verified     certificate signed, expires in 7d, renews by itself\n"
+                "  + accepted              \n"
+                "  + agent dialled in      198.51.100.7   agent 0.1.0\n"
+                "  + inventory received    v1.32.4, 12 nodes, 340 CPU\n"
+                "  + Ready                 in 23s\n"));
+  EXPECT_THAT(cli.hub.CallsOf("CreateCluster")[0],
+              AllOf(HasSubstr("cluster_set: \"eu\""), HasSubstr("region")));
   EXPECT_THAT(cli.hub.CallsOf("CreateJoinToken")[0],
               AllOf(HasSubstr("cluster: \"edge\""), HasSubstr("auto_accept: true")));
 }
@@ -112,7 +118,8 @@ TEST(ClusterAdd, ManualAcceptanceIsSaid) {
   });
   CliResult result = cli.Run({"cluster", "add", "edge", "--manual-accept"});
   EXPECT_EQ(result.code, 3);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("navectl cluster accept edge"), HasSubstr("was rejected (REJECTED)")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("navectl cluster accept edge"),
+                                HasSubstr("was rejected (REJECTED)")));
   EXPECT_THAT(cli.hub.CallsOf("CreateJoinToken")[0], Not(HasSubstr("auto_accept")));
 }
 
@@ -137,7 +144,8 @@ TEST(ClusterManifest, IsDataAndHasAToken) {
   Prepare(&cli);
   EXPECT_EQ(cli.Run({"cluster", "manifest", "edge"}).code, 4);
   cli.hub.Put(EdgeRecord());
-  CliResult result = cli.Run({"cluster", "manifest", "edge", "--agent-image", "registry.test/agent:1"});
+  CliResult result =
+      cli.Run({"cluster", "manifest", "edge", "--agent-image", "registry.test/agent:1"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("kind: Deployment"), HasSubstr("registry.test/agent:1")));
   EXPECT_THAT(result.err, HasSubstr("keep it as secret"));
@@ -149,12 +157,14 @@ TEST(ClusterManifest, IsDataAndHasAToken) {
 TEST(TokenCreate, TheTokenIsTheOnlyData) {
   CliRunner cli;
   Prepare(&cli);
-  CliResult result = cli.Run({"token", "create", "--cluster", "edge", "--ttl", "2h", "-l", "a=b", "--set", "eu"});
+  CliResult result =
+      cli.Run({"token", "create", "--cluster", "edge", "--ttl", "2h", "-l", "a=b", "--set", "eu"});
   EXPECT_EQ(result.out, TokenText() + "\n");
-  EXPECT_THAT(result.err, HasSubstr("Token k3vq2mzt7a is valid 30m, for one use, for cluster edge only."));
-  EXPECT_THAT(
-      cli.hub.CallsOf("CreateJoinToken")[0],
-      AllOf(HasSubstr("ttl { seconds: 7200 }"), HasSubstr("cluster_set: \"eu\""), Not(HasSubstr("auto_accept"))));
+  EXPECT_THAT(result.err,
+              HasSubstr("Token k3vq2mzt7a is valid 30m, for one use, for cluster edge only."));
+  EXPECT_THAT(cli.hub.CallsOf("CreateJoinToken")[0],
+              AllOf(HasSubstr("ttl { seconds: 7200 }"), HasSubstr("cluster_set: \"eu\""),
+                    Not(HasSubstr("auto_accept"))));
   EXPECT_THAT(cli.Run({"token", "create", "-o", "json"}).out, HasSubstr("\"token\": \"nave1."));
 }
 
@@ -189,7 +199,8 @@ TEST(ClusterLife, SimpleVerbs) {
     cli.hub.On<v1::RevokeClusterRequest, v1::Cluster>(answer);
     cli.hub.On<v1::UnlockClusterRequest, v1::Cluster>(answer);
     EXPECT_EQ(cli.Run({"cluster", c.verb, "edge"}).out, c.want);
-    EXPECT_THAT(cli.Run({"cluster", c.verb, "cluster/edge", "--dry-run"}).out, HasSubstr("(server dry run)"));
+    EXPECT_THAT(cli.Run({"cluster", c.verb, "cluster/edge", "--dry-run"}).out,
+                HasSubstr("(server dry run)"));
     EXPECT_THAT(cli.hub.CallsOf(c.method),
                 ElementsAre(AllOf(HasSubstr("name: \"clusters/edge\""), HasSubstr("request_id")),
                             HasSubstr("validate_only: true")));

@@ -1,5 +1,5 @@
-// Goal: delete removes only what was meant, asks a person, and ends when it is gone. Method: a hub in memory whose
-// bundles go when the test says so.
+// Goal: delete removes only what was meant, asks a person, and ends when it is gone. Method: a hub
+// in memory whose bundles go when the test says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ TEST(Delete, ABrokenWatchIsTakenUpAgain) {
   cli.hub.Put(Web());
   cli.hub.ThenBreak(MakeError(Reason::kHubUnreachable, "gone"));
   // What happens between a stream and the next that starts anew is not missed.
-  cli.hub.ThenBreak(MakeError(Reason::kRevisionCompacted, "compacted"), [&] { cli.hub.Remove(kWeb); });
+  cli.hub.ThenBreak(MakeError(Reason::kRevisionCompacted, "compacted"),
+                    [&] { cli.hub.Remove(kWeb); });
   CliResult result = cli.Run({"delete", "bundle/web"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("The hub does not answer; trying again."));
@@ -78,7 +79,8 @@ TEST(Delete, OnATerminalThePersonTypesTheName) {
     int code;
     size_t calls;
   };
-  for (const Case& c : {Case{"web\n", 0, 1}, Case{"wbe\n", 2, 0}, Case{"\n", 5, 0}, Case{"", 5, 0}}) {
+  for (const Case& c :
+       {Case{"web\n", 0, 1}, Case{"wbe\n", 2, 0}, Case{"\n", 5, 0}, Case{"", 5, 0}}) {
     CliRunner cli;
     cli.terminal = true;
     cli.hub.Put(Web());
@@ -94,9 +96,11 @@ TEST(Delete, NothingIsAskedWhenNothingIsLost) {
   CliRunner cli;
   cli.terminal = true;
   cli.hub.Put(Web());
-  EXPECT_EQ(cli.Run({"delete", "bundle/web", "--orphan", "--no-wait"}).out, "bundle/web is being deleted\n");
+  EXPECT_EQ(cli.Run({"delete", "bundle/web", "--orphan", "--no-wait"}).out,
+            "bundle/web is being deleted\n");
   EXPECT_THAT(cli.hub.CallsOf("DeleteBundle"), ElementsAre(HasSubstr("orphan: true")));
-  EXPECT_EQ(cli.Run({"delete", "bundle/web", "--dry-run=server"}).out, "bundle/web deleted (server dry run)\n");
+  EXPECT_EQ(cli.Run({"delete", "bundle/web", "--dry-run=server"}).out,
+            "bundle/web deleted (server dry run)\n");
 }
 
 TEST(Delete, WrongConfirmationCallsNothing) {
@@ -131,7 +135,8 @@ TEST(Delete, OfFilesInReverse) {
   std::string text =
       "apiVersion: nave.dev/v1\nkind: Project\nmetadata: {name: default}\n---\n"
       "apiVersion: nave.dev/v1\nkind: Bundle\nmetadata: {name: web}\nspec: {allowEmpty: true}\n";
-  EXPECT_EQ(cli.Run({"delete", "-f", "-"}, text).out, "bundle/web deleted\nproject/default deleted\n");
+  EXPECT_EQ(cli.Run({"delete", "-f", "-"}, text).out,
+            "bundle/web deleted\nproject/default deleted\n");
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ TEST(Get, TablesAndForms) {
   EXPECT_EQ(cli.Run({"get", "project", "a", "--no-headers"}).out, "a  -  2  60s\n");
   EXPECT_THAT(cli.Run({"get", "projects", "--show-labels"}).out, HasSubstr("LABELS\n"));
   EXPECT_EQ(cli.Run({"get", "project/a", "-o", "yaml"}).out,
-            "apiVersion: nave.dev/v1\nkind: Project\nmetadata:\n  createTime: \"2027-01-15T07:59:00Z\"\n  name: a\n"
+            "apiVersion: nave.dev/v1\nkind: Project\nmetadata:\n  createTime: "
+            "\"2027-01-15T07:59:00Z\"\n  name: a\n"
             "status:\n  bundles: 2\n");
   EXPECT_THAT(cli.Run({"get", "project/a", "-ojson"}).out, HasSubstr("\"kind\": \"Project\""));
   EXPECT_THAT(cli.Run({"get", "projects", "-o=json"}).out, HasSubstr("\"kind\": \"List\""));
@@ -71,11 +72,13 @@ TEST(Get, ProjectsOfBundles) {
   EXPECT_EQ(cli.Run({"get", "bundles", "-o", "name"}).out, "bundle/a\n");
   EXPECT_EQ(cli.Run({"get", "bundles", "-p", "shop", "-o", "name"}).out, "bundle/b\n");
   EXPECT_EQ(cli.Run({"-p", "shop", "get", "bundles", "-o", "name"}).out, "bundle/b\n");
-  EXPECT_EQ(cli.Run({"get", "bundles", "-A", "-o", "name"}).out, "bundle/a\nprojects/shop/bundles/b\n");
+  EXPECT_EQ(cli.Run({"get", "bundles", "-A", "-o", "name"}).out,
+            "bundle/a\nprojects/shop/bundles/b\n");
   EXPECT_THAT(cli.Run({"get", "bundles", "-A"}).out, HasSubstr("PROJECT  NAME"));
   cli.environment["NAVECTL_PROJECT"] = "shop";
   EXPECT_EQ(cli.Run({"get", "bundle/b", "-o", "name"}).out, "bundle/b\n");
-  EXPECT_EQ(cli.Run({"get", "projects/default/bundles/a", "-o", "name"}).out, "projects/default/bundles/a\n");
+  EXPECT_EQ(cli.Run({"get", "projects/default/bundles/a", "-o", "name"}).out,
+            "projects/default/bundles/a\n");
 }
 
 TEST(Get, ContentOfManifestsOnlyWhenAskedFor) {
@@ -83,7 +86,8 @@ TEST(Get, ContentOfManifestsOnlyWhenAskedFor) {
   cli.hub.Put(Bundle("default", "a"));
   cli.Run({"get", "bundle/a", "-o", "yaml"});
   cli.Run({"get", "bundle/a", "-o", "yaml", "--full"});
-  EXPECT_THAT(cli.hub.CallsOf("GetBundle"), ElementsAre(testing::Not(HasSubstr("VIEW_FULL")), HasSubstr("VIEW_FULL")));
+  EXPECT_THAT(cli.hub.CallsOf("GetBundle"),
+              ElementsAre(testing::Not(HasSubstr("VIEW_FULL")), HasSubstr("VIEW_FULL")));
 }
 
 TEST(Get, SeveralNames) {
@@ -107,8 +111,9 @@ TEST(Get, UnknownClustersStandBesideTheOthers) {
   EXPECT_THAT(result.out, HasSubstr("lost"));
   EXPECT_THAT(result.out, HasSubstr("UnknownToThisHub: uid u-1"));
   // Who may not see them still sees the clusters.
-  cli.hub.On<v1::GetHubRequest, v1::Hub>(
-      [](const v1::GetHubRequest&) -> absl::StatusOr<v1::Hub> { return MakeError(Reason::kPermissionDenied, "no"); });
+  cli.hub.On<v1::GetHubRequest, v1::Hub>([](const v1::GetHubRequest&) -> absl::StatusOr<v1::Hub> {
+    return MakeError(Reason::kPermissionDenied, "no");
+  });
   EXPECT_EQ(cli.Run({"get", "clusters"}).code, 0);
   // They are no records: programs that read records do not get them.
   EXPECT_EQ(cli.Run({"get", "clusters", "-o", "name"}).out, "");
@@ -155,7 +160,8 @@ TEST(Get, ConnectionComesFromTheContext) {
   EXPECT_EQ(cli.connection.certificate_pem, "CERT");
   EXPECT_EQ(cli.connection.key_pem, "KEY");
   cli.environment["NAVECTL_HUB"] = "other:1";
-  cli.Run({"get", "projects", "--token-file", cli.WriteFile("token", " secret\n"), "--request-timeout=5s"});
+  cli.Run({"get", "projects", "--token-file", cli.WriteFile("token", " secret\n"),
+           "--request-timeout=5s"});
   EXPECT_EQ(cli.connection.hub, "other:1");
   EXPECT_EQ(cli.connection.bearer_token, "secret");
   EXPECT_EQ(cli.connection.request_timeout, absl::Seconds(5));
@@ -181,10 +187,12 @@ TEST(Describe, BundleWithItsClustersAndEvents) {
   cli.hub.Put(event);
   CliResult result = cli.Run({"describe", "bundle/a"});
   EXPECT_EQ(result.code, 0) << result.err;
-  for (const char* want : {"bundle a\n", "Clusters\n", "  one ", "  two ", "Events\n", "NotOwned"}) {
+  for (const char* want :
+       {"bundle a\n", "Clusters\n", "  one ", "  two ", "Events\n", "NotOwned"}) {
     EXPECT_THAT(result.out, HasSubstr(want));
   }
-  EXPECT_THAT(cli.hub.CallsOf("ListEvents")[0], HasSubstr("parent: \"projects/default\" about: \"bundles/a\""));
+  EXPECT_THAT(cli.hub.CallsOf("ListEvents")[0],
+              HasSubstr("parent: \"projects/default\" about: \"bundles/a\""));
 }
 
 TEST(Describe, ClusterWithWhatTheHubDoesNotKnow) {

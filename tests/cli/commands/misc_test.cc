@@ -1,5 +1,5 @@
-// Goal: status, why, confirm, events, hub adopt, config, version and explain-error say what they should. Method: a hub
-// in memory, golden texts.
+// Goal: status, why, confirm, events, hub adopt, config, version and explain-error say what they
+// should. Method: a hub in memory, golden texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,15 +55,17 @@ TEST(Status, OneScreen) {
   Fleet(&cli);
   CliResult result = cli.Run({"status"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(result.out,
-            "Hub       Ready +   version 0.1.0   up 3h   term 12   revision 345\n"
-            "Clusters  2: 1 Disconnected, 1 Ready\n"
-            "Bundles   1: 1 RemovalHeld\n"
-            "Agents    1 connected; versions: 1 0.1.0\n"
-            "\n"
-            "Not ready\n"
-            "  x  cluster/edge  Disconnected  SessionLost             for 14m  navectl cluster why edge\n"
-            "  x  bundle/web    RemovalHeld   leaves 1 cluster: eu-1           navectl confirm bundle/web\n");
+  EXPECT_EQ(
+      result.out,
+      "Hub       Ready +   version 0.1.0   up 3h   term 12   revision 345\n"
+      "Clusters  2: 1 Disconnected, 1 Ready\n"
+      "Bundles   1: 1 RemovalHeld\n"
+      "Agents    1 connected; versions: 1 0.1.0\n"
+      "\n"
+      "Not ready\n"
+      "  x  cluster/edge  Disconnected  SessionLost             for 14m  navectl cluster why edge\n"
+      "  x  bundle/web    RemovalHeld   leaves 1 cluster: eu-1           navectl confirm "
+      "bundle/web\n");
   EXPECT_EQ(cli.Run({"status", "--check"}).code, 1);
 }
 
@@ -79,7 +81,9 @@ TEST(Status, OfOneBundle) {
   CliRunner cli;
   Fleet(&cli);
   CliResult result = cli.Run({"status", "bundle/web"});
-  EXPECT_THAT(result.out, HasSubstr("Held until confirmed: it would leave 1 cluster: eu-1\n  navectl confirm web\n"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr("Held until confirmed: it would leave 1 cluster: eu-1\n  navectl confirm web\n"));
 }
 
 TEST(Status, UnknownClusters) {
@@ -96,31 +100,34 @@ TEST(Status, UnknownClusters) {
     return hub;
   });
   CliResult result = cli.Run({"status"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("Hub       Not ready x"), HasSubstr("x StoreAvailable is False: DiskFull"),
-                                HasSubstr("Unknown to this hub (1)"), HasSubstr("navectl cluster accept lost"),
-                                HasSubstr("navectl hub adopt --accept-unknown")));
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("Hub       Not ready x"), HasSubstr("x StoreAvailable is False: DiskFull"),
+            HasSubstr("Unknown to this hub (1)"), HasSubstr("navectl cluster accept lost"),
+            HasSubstr("navectl hub adopt --accept-unknown")));
 }
 
 TEST(Why, CauseEvidenceAndNextStep) {
   CliRunner cli;
-  cli.hub.On<v1::DiagnoseClusterRequest, v1::Diagnosis>([](const v1::DiagnoseClusterRequest& request) {
-    v1::Diagnosis diagnosis;
-    diagnosis.set_subject(request.name());
-    diagnosis.set_state("Disconnected");
-    diagnosis.set_reason("Revoked");
-    diagnosis.set_cause("All its certificates are refused.");
-    diagnosis.mutable_since()->set_seconds(1800000000 - 840);
-    auto* evidence = diagnosis.add_evidence();
-    evidence->set_source("hub");
-    evidence->set_text("stream closed: REVOKED");
-    evidence->mutable_time()->set_seconds(1800000000 - 840);
-    diagnosis.add_evidence()->set_source("record");
-    auto* step = diagnosis.add_next_steps();
-    step->set_command("navectl token create --cluster edge --rejoin");
-    step->set_text("a new one-time token");
-    diagnosis.add_next_steps()->set_text("ask alice");
-    return diagnosis;
-  });
+  cli.hub.On<v1::DiagnoseClusterRequest, v1::Diagnosis>(
+      [](const v1::DiagnoseClusterRequest& request) {
+        v1::Diagnosis diagnosis;
+        diagnosis.set_subject(request.name());
+        diagnosis.set_state("Disconnected");
+        diagnosis.set_reason("Revoked");
+        diagnosis.set_cause("All its certificates are refused.");
+        diagnosis.mutable_since()->set_seconds(1800000000 - 840);
+        auto* evidence = diagnosis.add_evidence();
+        evidence->set_source("hub");
+        evidence->set_text("stream closed: REVOKED");
+        evidence->mutable_time()->set_seconds(1800000000 - 840);
+        diagnosis.add_evidence()->set_source("record");
+        auto* step = diagnosis.add_next_steps();
+        step->set_command("navectl token create --cluster edge --rejoin");
+        step->set_text("a new one-time token");
+        diagnosis.add_next_steps()->set_text("ask alice");
+        return diagnosis;
+      });
   std::string want =
       "edge is Disconnected, cause Revoked, for 14m\n"
       "  All its certificates are refused.\n"
@@ -130,7 +137,8 @@ TEST(Why, CauseEvidenceAndNextStep) {
       "       ask alice\n";
   EXPECT_EQ(cli.Run({"cluster", "why", "edge"}).out, want);
   EXPECT_EQ(cli.Run({"why", "cluster/edge"}).out, want);
-  EXPECT_THAT(cli.Run({"why", "cluster", "edge", "-o", "json"}).out, HasSubstr("\"reason\": \"Revoked\""));
+  EXPECT_THAT(cli.Run({"why", "cluster", "edge", "-o", "json"}).out,
+              HasSubstr("\"reason\": \"Revoked\""));
 }
 
 void HeldOnCluster(CliRunner* cli) {
@@ -151,17 +159,19 @@ TEST(Confirm, ShowsAndConfirmsWhatWasShown) {
   HeldOnCluster(&cli);
   CliResult result = cli.Run({"confirm", "web"});
   EXPECT_EQ(result.out, "bundle/web confirmed\nbundle/web confirmed on eu-1\n") << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("it leaves 1 cluster: eu-1"), HasSubstr("on eu-1: 60 objects would go")));
-  EXPECT_THAT(
-      cli.hub.CallsOf("ConfirmBundle"),
-      ElementsAre(HasSubstr("shown: \"h1\""), AllOf(HasSubstr("cluster: \"eu-1\""), HasSubstr("shown: \"d1\""))));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("it leaves 1 cluster: eu-1"),
+                                HasSubstr("on eu-1: 60 objects would go")));
+  EXPECT_THAT(cli.hub.CallsOf("ConfirmBundle"),
+              ElementsAre(HasSubstr("shown: \"h1\""),
+                          AllOf(HasSubstr("cluster: \"eu-1\""), HasSubstr("shown: \"d1\""))));
 }
 
 TEST(Confirm, OneClusterOrNothing) {
   CliRunner cli;
   Fleet(&cli);
   HeldOnCluster(&cli);
-  EXPECT_EQ(cli.Run({"confirm", "bundle/web", "--cluster", "eu-1"}).out, "bundle/web confirmed on eu-1\n");
+  EXPECT_EQ(cli.Run({"confirm", "bundle/web", "--cluster", "eu-1"}).out,
+            "bundle/web confirmed on eu-1\n");
   CliResult none = cli.Run({"confirm", "web", "--cluster", "eu-2"});
   EXPECT_EQ(none.code, 5);
   EXPECT_THAT(none.err, HasSubstr("NOTHING_TO_CONFIRM"));
@@ -184,7 +194,8 @@ TEST(Events, Scopes) {
     const char* want;
   };
   for (const Case& c :
-       {Case{{}, "parent: \"-\""}, Case{{"hub"}, "about: \"hub\""}, Case{{"cluster/a"}, "about: \"clusters/a\""},
+       {Case{{}, "parent: \"-\""}, Case{{"hub"}, "about: \"hub\""},
+        Case{{"cluster/a"}, "about: \"clusters/a\""},
         Case{{"bundle/web"}, "parent: \"projects/default\" about: \"bundles/web\""}}) {
     CliRunner cli;
     std::vector<std::string> line{"events"};
@@ -205,8 +216,8 @@ TEST(HubAdopt, CountsAndConfirmation) {
   });
   CliResult result = cli.Run({"hub", "adopt", "--accept-unknown"});
   EXPECT_EQ(result.out, "1 cluster adopted: a\n0 unknown clusters accepted\n");
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("2 keys that the hub does not know stay as NotDesired"), HasSubstr("tokens are void")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("2 keys that the hub does not know stay as NotDesired"),
+                                HasSubstr("tokens are void")));
   cli.Run({"hub", "adopt", "--remove-unclaimed", "--confirm=hub"});
   EXPECT_THAT(cli.hub.CallsOf("AdoptHub").back(),
               AllOf(HasSubstr("remove_unclaimed: true"), HasSubstr("confirm: \"hub\"")));
@@ -217,27 +228,31 @@ TEST(HubAdopt, CountsAndConfirmation) {
 
 TEST(Config, ImportUseAndView) {
   CliRunner cli;
-  std::string admin =
-      cli.WriteFile("admin.yaml",
-                    "apiVersion: nave.dev/v1\nkind: Config\ncurrent-context: nave\ncontexts:\n- name: nave\n"
-                    "  context: {hub: 'new:8443', client-key-data: S0VZ}\n");
-  EXPECT_EQ(cli.Run({"config", "import", admin, "--name", "new"}).out, "context new is the current one\n");
+  std::string admin = cli.WriteFile(
+      "admin.yaml",
+      "apiVersion: nave.dev/v1\nkind: Config\ncurrent-context: nave\ncontexts:\n- name: nave\n"
+      "  context: {hub: 'new:8443', client-key-data: S0VZ}\n");
+  EXPECT_EQ(cli.Run({"config", "import", admin, "--name", "new"}).out,
+            "context new is the current one\n");
   EXPECT_EQ(cli.Run({"config", "current-context"}).out, "new\n");
   EXPECT_EQ(cli.Run({"config", "use-context", "test"}).code, 0);
   EXPECT_EQ(cli.Run({"config", "get-contexts"}).out,
             "CURRENT  NAME  HUB            PROJECT  AS\n"
             "*        test  hub.test:8443  -        certificate\n"
             "         new   new:8443       -        -\n");
-  EXPECT_THAT(cli.Run({"config", "view"}).out, AllOf(HasSubstr("REDACTED"), testing::Not(HasSubstr("S0VZ"))));
+  EXPECT_THAT(cli.Run({"config", "view"}).out,
+              AllOf(HasSubstr("REDACTED"), testing::Not(HasSubstr("S0VZ"))));
   cli.environment["NAVECTL_PROJECT"] = "shop";
-  EXPECT_THAT(cli.Run({"config", "view", "--origins"}).out, HasSubstr("environment NAVECTL_PROJECT"));
+  EXPECT_THAT(cli.Run({"config", "view", "--origins"}).out,
+              HasSubstr("environment NAVECTL_PROJECT"));
   EXPECT_THAT(cli.hub.calls(), IsEmpty());
 }
 
 TEST(Version, OfBothAndOfOne) {
   CliRunner cli;
   Fleet(&cli);
-  EXPECT_THAT(cli.Run({"version"}).out, AllOf(HasSubstr("navectl  0.1.0\n"), HasSubstr("hub      0.1.0")));
+  EXPECT_THAT(cli.Run({"version"}).out,
+              AllOf(HasSubstr("navectl  0.1.0\n"), HasSubstr("hub      0.1.0")));
   EXPECT_EQ(cli.Run({"version", "--client"}).out, "navectl  0.1.0\n");
   EXPECT_EQ(cli.Run({"--version"}).out, "navectl  0.1.0\n");
   cli.hub.FailAll(MakeError(Reason::kHubUnreachable, "gone"));

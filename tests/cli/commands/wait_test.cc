@@ -1,4 +1,5 @@
-// Goal: wait ends when it should, with an exit code that scripts can use. Method: a hub in memory whose records change.
+// Goal: wait ends when it should, with an exit code that scripts can use. Method: a hub in memory
+// whose records change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +80,8 @@ TEST(Wait, TimeRunsOutWithTheStateAndTheNextStep) {
   cli.hub.Put(Web(false));
   CliResult result = cli.Run({"wait", "bundle/web", "--for=Ready", "--timeout=1s"});
   EXPECT_EQ(result.code, 7);
-  EXPECT_THAT(result.err, HasSubstr("bundle/web is not Ready in time, it is Degraded (ApplyFailed)"));
+  EXPECT_THAT(result.err,
+              HasSubstr("bundle/web is not Ready in time, it is Degraded (ApplyFailed)"));
   EXPECT_THAT(result.err, HasSubstr("Next:  navectl why bundle/web"));
 }
 
@@ -125,7 +127,8 @@ TEST(Wait, All) {
     cluster.mutable_status()->set_phase(v1::CLUSTER_PHASE_READY);
     cli.hub.Put(cluster);
   }
-  EXPECT_EQ(cli.Run({"wait", "clusters", "--all", "--for=Ready"}).out, "cluster/a is Ready\ncluster/b is Ready\n");
+  EXPECT_EQ(cli.Run({"wait", "clusters", "--all", "--for=Ready"}).out,
+            "cluster/a is Ready\ncluster/b is Ready\n");
   EXPECT_EQ(cli.Run({"wait", "projects", "--all", "--for=create"}).code, 4);
 }
 

@@ -1,5 +1,5 @@
-// Goal: navectl calls the hub that the user means: flag before environment before context, and a bad file is told with
-// its key. Method: tables; the file of a hub's first start read back.
+// Goal: navectl calls the hub that the user means: flag before environment before context, and a
+// bad file is told with its key. Method: tables; the file of a hub's first start read back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -95,14 +95,16 @@ TEST(ConfigFile, BadOnesAreToldWithTheirKey) {
       {"contexts: {}\n", "`contexts`: must be a list"},
       {"contexts: [{context: {}}]\n", "`contexts[0].name`: must be set"},
       {"contexts: [{name: a, contxt: {}}]\n", "did you mean 'context'?"},
-      {"contexts: [{name: a, context: {hubb: x}}]\n", "`contexts[0].context.hubb`: is not a key; did you mean 'hub'?"},
+      {"contexts: [{name: a, context: {hubb: x}}]\n",
+       "`contexts[0].context.hubb`: is not a key; did you mean 'hub'?"},
       {"contexts: [{name: a, context: {hub: 3}}]\n", "`contexts[0].context.hub`: must be a string"},
       {"contexts: [{name: a, context: {client-key-data: '!'}}]\n",
        "`contexts[0].context.client-key-data`: must be base64"},
       {"contexts: [{name: a}, {name: a}]\n", "'a' is there twice"},
   };
   for (const Case& c : cases) {
-    EXPECT_THAT(ParseConfig("f.yaml", c.text), HasReason(Reason::kConfigInvalid, HasSubstr(c.want))) << c.text;
+    EXPECT_THAT(ParseConfig("f.yaml", c.text), HasReason(Reason::kConfigInvalid, HasSubstr(c.want)))
+        << c.text;
   }
   EXPECT_THAT(ParseConfig("f.yaml", ""), IsOk());
 }
@@ -119,14 +121,16 @@ TEST(ConfigFile, ImportKeepsWhatIsThere) {
   EXPECT_EQ(config.contexts.size(), 3u);
   from.contexts[0].hub = "other:8443";
   Config before = config;
-  EXPECT_THAT(MergeConfig(from, "", false, &config), HasReason(Reason::kAlreadyExists, HasSubstr("nave")));
+  EXPECT_THAT(MergeConfig(from, "", false, &config),
+              HasReason(Reason::kAlreadyExists, HasSubstr("nave")));
   EXPECT_EQ(config, before);
   ASSERT_THAT(MergeConfig(from, "", true, &config), IsOk());
   EXPECT_EQ(config.Find("nave")->hub, "other:8443");
   ASSERT_THAT(MergeConfig(from, "mine", false, &config), IsOk());
   EXPECT_EQ(config.current_context, "mine");
   from.contexts.push_back({.name = "second"});
-  EXPECT_THAT(MergeConfig(from, "mine", true, &config), HasReason(Reason::kUsageInvalid, HasSubstr("2 contexts")));
+  EXPECT_THAT(MergeConfig(from, "mine", true, &config),
+              HasReason(Reason::kUsageInvalid, HasSubstr("2 contexts")));
 }
 
 TEST(SettingsOrder, FlagThenEnvironmentThenContextThenDefault) {
@@ -141,20 +145,41 @@ TEST(SettingsOrder, FlagThenEnvironmentThenContextThenDefault) {
   const Case cases[] = {
       {"current context", {}, {}, "one.example:8443", "context one", "shop"},
       {"other context", {.context = "two"}, {}, "two.example:8443", "context two", "default"},
-      {"context by environment", {}, {{"NAVECTL_CONTEXT", "two"}}, "two.example:8443", "context two", "default"},
+      {"context by environment",
+       {},
+       {{"NAVECTL_CONTEXT", "two"}},
+       "two.example:8443",
+       "context two",
+       "default"},
       {"flag beats environment",
        {.context = "one"},
        {{"NAVECTL_CONTEXT", "two"}},
        "one.example:8443",
        "context one",
        "shop"},
-      {"hub by environment", {}, {{"NAVECTL_HUB", "e:1"}}, "e:1", "environment NAVECTL_HUB", "shop"},
+      {"hub by environment",
+       {},
+       {{"NAVECTL_HUB", "e:1"}},
+       "e:1",
+       "environment NAVECTL_HUB",
+       "shop"},
       {"hub by flag", {.hub = "f:1"}, {{"NAVECTL_HUB", "e:1"}}, "f:1", "flag --hub", "shop"},
-      {"project by environment", {}, {{"NAVECTL_PROJECT", "e"}}, "one.example:8443", "context one", "e"},
-      {"project by flag", {.project = "f"}, {{"NAVECTL_PROJECT", "e"}}, "one.example:8443", "context one", "f"},
+      {"project by environment",
+       {},
+       {{"NAVECTL_PROJECT", "e"}},
+       "one.example:8443",
+       "context one",
+       "e"},
+      {"project by flag",
+       {.project = "f"},
+       {{"NAVECTL_PROJECT", "e"}},
+       "one.example:8443",
+       "context one",
+       "f"},
   };
   for (const Case& c : cases) {
-    auto settings = ResolveSettings(c.flags, Variables(c.variables), TestConfig(), "/etc/a/config.yaml");
+    auto settings =
+        ResolveSettings(c.flags, Variables(c.variables), TestConfig(), "/etc/a/config.yaml");
     ASSERT_THAT(settings, IsOk()) << c.name;
     EXPECT_EQ(settings->hub.value, c.hub) << c.name;
     EXPECT_EQ(settings->hub.origin, c.hub_origin) << c.name;
@@ -168,7 +193,8 @@ TEST(SettingsOrder, FilesOfAContextAreBesideTheConfiguration) {
   auto two = ResolveSettings({.context = "two"}, Variables({}), TestConfig(), "/etc/a/config.yaml");
   EXPECT_EQ(two->authority.file, "/etc/two/ca.crt");
   EXPECT_EQ(two->token_file.value, "/etc/a/two.token");
-  auto flag = ResolveSettings({.ca_file = "ca.pem"}, Variables({}), TestConfig(), "/etc/a/config.yaml");
+  auto flag =
+      ResolveSettings({.ca_file = "ca.pem"}, Variables({}), TestConfig(), "/etc/a/config.yaml");
   EXPECT_EQ(flag->authority.file, "ca.pem");
 }
 
@@ -178,16 +204,18 @@ TEST(SettingsOrder, SecretsAreNotAmongTheRows) {
 }
 
 TEST(SettingsOrder, UnknownContext) {
-  EXPECT_THAT(
-      ResolveSettings({.context = "tow"}, Variables({}), TestConfig(), "c.yaml"),
-      HasReason(Reason::kNoContext, AllOf(HasSubstr("\"tow\" (flag --context)"), HasSubstr("did you mean \"two\"?"))));
+  EXPECT_THAT(ResolveSettings({.context = "tow"}, Variables({}), TestConfig(), "c.yaml"),
+              HasReason(Reason::kNoContext, AllOf(HasSubstr("\"tow\" (flag --context)"),
+                                                  HasSubstr("did you mean \"two\"?"))));
 }
 
 TEST(SettingsOrder, WhatIsMissingToConnect) {
   Settings settings;
-  EXPECT_THAT(CheckConnectable(settings, "c"), HasReason(Reason::kNoContext, HasSubstr("no hub is named")));
+  EXPECT_THAT(CheckConnectable(settings, "c"),
+              HasReason(Reason::kNoContext, HasSubstr("no hub is named")));
   settings.hub.value = "h:1";
-  EXPECT_THAT(CheckConnectable(settings, "c"), HasReason(Reason::kNoContext, HasSubstr("no CA certificate")));
+  EXPECT_THAT(CheckConnectable(settings, "c"),
+              HasReason(Reason::kNoContext, HasSubstr("no CA certificate")));
   settings.authority.data = "ca";
   EXPECT_THAT(CheckConnectable(settings, "c"), IsOk());
   settings.certificate.data = "c";
@@ -196,7 +224,8 @@ TEST(SettingsOrder, WhatIsMissingToConnect) {
 
 TEST(SettingsOrder, PlaceOfTheConfiguration) {
   EXPECT_EQ(ConfigPath({}, Variables({{"HOME", "/h"}})).value, "/h/.config/navectl/config.yaml");
-  EXPECT_EQ(ConfigPath({}, Variables({{"HOME", "/h"}, {"XDG_CONFIG_HOME", "/x"}})).value, "/x/navectl/config.yaml");
+  EXPECT_EQ(ConfigPath({}, Variables({{"HOME", "/h"}, {"XDG_CONFIG_HOME", "/x"}})).value,
+            "/x/navectl/config.yaml");
   EXPECT_EQ(ConfigPath({}, Variables({{"NAVECTL_CONFIG", "/n"}, {"HOME", "/h"}})).value, "/n");
   EXPECT_EQ(ConfigPath({.config = "/f"}, Variables({{"NAVECTL_CONFIG", "/n"}})).value, "/f");
 }

@@ -1,5 +1,5 @@
-// Goal: what people read is exact: ages, tables, colour only where it belongs, the shape of errors, the exit codes.
-// Method: tables of inputs and the text that must come out.
+// Goal: what people read is exact: ages, tables, colour only where it belongs, the shape of errors,
+// the exit codes. Method: tables of inputs and the text that must come out.
 #include <gtest/gtest.h>
 
 #include "cli/output/error_text.h"
@@ -22,9 +22,10 @@ TEST(Text, Ages) {
     const char* want;
   };
   for (const Case& c :
-       {Case{-5, "0s"}, Case{0, "0s"}, Case{119, "119s"}, Case{120, "2m"}, Case{252, "4m12s"}, Case{600, "10m"},
-        Case{10799, "179m"}, Case{10800, "3h"}, Case{11100, "3h5m"}, Case{28800, "8h"}, Case{172799, "47h"},
-        Case{172800, "2d"}, Case{273600, "3d4h"}, Case{691200, "8d"}, Case{18144000, "210d"}, Case{63072000, "2y"}}) {
+       {Case{-5, "0s"}, Case{0, "0s"}, Case{119, "119s"}, Case{120, "2m"}, Case{252, "4m12s"},
+        Case{600, "10m"}, Case{10799, "179m"}, Case{10800, "3h"}, Case{11100, "3h5m"},
+        Case{28800, "8h"}, Case{172799, "47h"}, Case{172800, "2d"}, Case{273600, "3d4h"},
+        Case{691200, "8d"}, Case{18144000, "210d"}, Case{63072000, "2y"}}) {
     EXPECT_EQ(FormatAge(absl::Seconds(c.seconds)), c.want) << c.seconds;
   }
   EXPECT_EQ(FormatAgo(absl::InfinitePast(), absl::Now()), "never");
@@ -70,7 +71,8 @@ TEST(TableText, ColumnsLineUpAndLinesHaveNoTail) {
             "NAME   STATE         REASON\n"
             "eu-01  Ready         -\n"
             "größe  Disconnected  Revoked\n");
-  EXPECT_EQ(table.Format(Style(), false, 2), "  eu-01  Ready         -\n  größe  Disconnected  Revoked\n");
+  EXPECT_EQ(table.Format(Style(), false, 2),
+            "  eu-01  Ready         -\n  größe  Disconnected  Revoked\n");
   EXPECT_EQ(table.FormatMore({"x", "Syncing"}, Style()), "x      Syncing\n");
 }
 
@@ -105,9 +107,12 @@ TEST(StyleChoice, ColourPerStream) {
       {"NO_COLOR", with([](StyleInput* i) { i->no_color = "1"; }), false},
       {"dumb", with([](StyleInput* i) { i->term = "dumb"; }), false},
       {"never", with([](StyleInput* i) { i->color = ColorChoice::kNever; }), false},
-      {"always beats NO_COLOR", with([](StyleInput* i) { i->color = ColorChoice::kAlways, i->no_color = "1"; }), true},
-      {"FORCE_COLOR in a pipe", with([](StyleInput* i) { i->is_terminal = false, i->force_color = "1"; }), true},
-      {"NO_COLOR beats FORCE_COLOR", with([](StyleInput* i) { i->no_color = "1", i->force_color = "1"; }), false},
+      {"always beats NO_COLOR",
+       with([](StyleInput* i) { i->color = ColorChoice::kAlways, i->no_color = "1"; }), true},
+      {"FORCE_COLOR in a pipe",
+       with([](StyleInput* i) { i->is_terminal = false, i->force_color = "1"; }), true},
+      {"NO_COLOR beats FORCE_COLOR",
+       with([](StyleInput* i) { i->no_color = "1", i->force_color = "1"; }), false},
   };
   for (const Case& c : cases) EXPECT_EQ(Style::Decide(c.input).color(), c.color) << c.name;
 }
@@ -122,9 +127,9 @@ TEST(StyleChoice, GlyphsNeedUtf8) {
 }
 
 TEST(ErrorText, WhatWhyNextCode) {
-  absl::Status error =
-      MakeError(Reason::kNotFound, "cluster \"edge-17\" does not exist",
-                {{"help", "navectl get clusters"}, {"request_id", "4f0c"}, {"resource", "clusters/edge-17"}});
+  absl::Status error = MakeError(
+      Reason::kNotFound, "cluster \"edge-17\" does not exist",
+      {{"help", "navectl get clusters"}, {"request_id", "4f0c"}, {"resource", "clusters/edge-17"}});
   EXPECT_EQ(FormatError(error, Style()),
             "Error: cluster \"edge-17\" does not exist (NOT_FOUND)\n"
             "  There is no record of that name.\n"
@@ -134,30 +139,36 @@ TEST(ErrorText, WhatWhyNextCode) {
 
 TEST(ErrorText, OwnNextStepWhenTheErrorHasNone) {
   std::string text = FormatError(MakeError(Reason::kRemovalHeld, "held"), Style());
-  EXPECT_NE(text.find("  Next:  " + std::string(GetReasonInfo(Reason::kRemovalHeld).next)), std::string::npos) << text;
+  EXPECT_NE(text.find("  Next:  " + std::string(GetReasonInfo(Reason::kRemovalHeld).next)),
+            std::string::npos)
+      << text;
 }
 
 TEST(ErrorText, EveryFieldIsNamedOnce) {
-  absl::Status error = MakeError(Reason::kInvalidField, "`spec.role`: must be set",
-                                 {{"field:spec.role", "must be set"}, {"field:spec.subjects", "must not be empty"}});
+  absl::Status error =
+      MakeError(Reason::kInvalidField, "`spec.role`: must be set",
+                {{"field:spec.role", "must be set"}, {"field:spec.subjects", "must not be empty"}});
   std::string text = FormatError(error, Style());
   EXPECT_NE(text.find("  - `spec.subjects`: must not be empty\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("spec.role"), text.rfind("spec.role")) << text;
 }
 
 TEST(ErrorText, AsJson) {
-  absl::Status error = MakeError(Reason::kEtagMismatch, "changed",
-                                 {{"field:etag", "must be the present one"}, {"resource", "clusters/a"}});
-  EXPECT_EQ(
-      FormatJson(ErrorToValue(error)),
-      "{\"error\":{\"code\":\"ABORTED\",\"fields\":{\"etag\":\"must be the present one\"},\"message\":\"changed\","
-      "\"metadata\":{\"resource\":\"clusters/a\"},\"next\":[\"Read the record again and repeat the change.\"],"
-      "\"reason\":\"ETAG_MISMATCH\",\"why\":\"The record changed since it was read.\"}}");
+  absl::Status error =
+      MakeError(Reason::kEtagMismatch, "changed",
+                {{"field:etag", "must be the present one"}, {"resource", "clusters/a"}});
+  EXPECT_EQ(FormatJson(ErrorToValue(error)),
+            "{\"error\":{\"code\":\"ABORTED\",\"fields\":{\"etag\":\"must be the present "
+            "one\"},\"message\":\"changed\","
+            "\"metadata\":{\"resource\":\"clusters/a\"},\"next\":[\"Read the record again and "
+            "repeat the change.\"],"
+            "\"reason\":\"ETAG_MISMATCH\",\"why\":\"The record changed since it was read.\"}}");
 }
 
 TEST(ErrorText, EveryReasonExplainsItself) {
-#define NAVE_REASON(camel, upper, code, summary, next) \
-  EXPECT_NE(ExplainReason(GetReasonInfo(Reason::k##camel)).find(summary), std::string::npos) << #upper;
+#define NAVE_REASON(camel, upper, code, summary, next)                                       \
+  EXPECT_NE(ExplainReason(GetReasonInfo(Reason::k##camel)).find(summary), std::string::npos) \
+      << #upper;
 #include "common/base/reasons.def"
 #undef NAVE_REASON
 }
@@ -167,15 +178,17 @@ TEST(ExitCodes, ByCanonicalCode) {
     absl::StatusCode code;
     int want;
   };
-  for (const Case& c : {Case{absl::StatusCode::kOk, 0}, Case{absl::StatusCode::kInvalidArgument, 2},
-                        Case{absl::StatusCode::kUnauthenticated, 3}, Case{absl::StatusCode::kPermissionDenied, 3},
-                        Case{absl::StatusCode::kNotFound, 4}, Case{absl::StatusCode::kAborted, 5},
-                        Case{absl::StatusCode::kAlreadyExists, 5}, Case{absl::StatusCode::kFailedPrecondition, 5},
-                        Case{absl::StatusCode::kOutOfRange, 5}, Case{absl::StatusCode::kResourceExhausted, 5},
-                        Case{absl::StatusCode::kUnavailable, 6}, Case{absl::StatusCode::kDeadlineExceeded, 7},
-                        Case{absl::StatusCode::kInternal, 70}, Case{absl::StatusCode::kUnknown, 70},
-                        Case{absl::StatusCode::kDataLoss, 70}, Case{absl::StatusCode::kCancelled, 130}}) {
-    EXPECT_EQ(static_cast<int>(ExitCodeOf(absl::Status(c.code, "x"))), c.want) << static_cast<int>(c.code);
+  for (const Case& c :
+       {Case{absl::StatusCode::kOk, 0}, Case{absl::StatusCode::kInvalidArgument, 2},
+        Case{absl::StatusCode::kUnauthenticated, 3}, Case{absl::StatusCode::kPermissionDenied, 3},
+        Case{absl::StatusCode::kNotFound, 4}, Case{absl::StatusCode::kAborted, 5},
+        Case{absl::StatusCode::kAlreadyExists, 5}, Case{absl::StatusCode::kFailedPrecondition, 5},
+        Case{absl::StatusCode::kOutOfRange, 5}, Case{absl::StatusCode::kResourceExhausted, 5},
+        Case{absl::StatusCode::kUnavailable, 6}, Case{absl::StatusCode::kDeadlineExceeded, 7},
+        Case{absl::StatusCode::kInternal, 70}, Case{absl::StatusCode::kUnknown, 70},
+        Case{absl::StatusCode::kDataLoss, 70}, Case{absl::StatusCode::kCancelled, 130}}) {
+    EXPECT_EQ(static_cast<int>(ExitCodeOf(absl::Status(c.code, "x"))), c.want)
+        << static_cast<int>(c.code);
   }
 }
 

@@ -1,5 +1,5 @@
-// Goal: every kind can be read, listed, watched, written and deleted as its service says. Method: the requests of all
-// kinds, and the methods that take them.
+// Goal: every kind can be read, listed, watched, written and deleted as its service says. Method:
+// the requests of all kinds, and the methods that take them.
 #include "cli/resources/requests.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,9 @@
 namespace nave::cli {
 namespace {
 
-std::string PathFor(const MessagePtr& request) { return request == nullptr ? "none" : MethodPath(*MethodOf(*request)); }
+std::string PathFor(const MessagePtr& request) {
+  return request == nullptr ? "none" : MethodPath(*MethodOf(*request));
+}
 
 TEST(Requests, EveryKindHasItsMethods) {
   struct Case {
@@ -24,13 +26,16 @@ TEST(Requests, EveryKindHasItsMethods) {
   const Case cases[] = {
       {"Project", "/nave.v1.ProjectService/ListProjects", "/nave.v1.ProjectService/WatchProjects",
        "/nave.v1.ProjectService/DeleteProject"},
-      {"ClusterSet", "/nave.v1.ClusterSetService/ListClusterSets", "/nave.v1.ClusterSetService/WatchClusterSets",
+      {"ClusterSet", "/nave.v1.ClusterSetService/ListClusterSets",
+       "/nave.v1.ClusterSetService/WatchClusterSets",
        "/nave.v1.ClusterSetService/DeleteClusterSet"},
-      {"Cluster", "/nave.v1.ClusterService/ListClusters", "/nave.v1.ClusterService/WatchClusters", "none"},
-      {"RoleBinding", "/nave.v1.RoleBindingService/ListRoleBindings", "/nave.v1.RoleBindingService/WatchRoleBindings",
+      {"Cluster", "/nave.v1.ClusterService/ListClusters", "/nave.v1.ClusterService/WatchClusters",
+       "none"},
+      {"RoleBinding", "/nave.v1.RoleBindingService/ListRoleBindings",
+       "/nave.v1.RoleBindingService/WatchRoleBindings",
        "/nave.v1.RoleBindingService/DeleteRoleBinding"},
-      {"JoinToken", "/nave.v1.JoinTokenService/ListJoinTokens", "/nave.v1.JoinTokenService/WatchJoinTokens",
-       "/nave.v1.JoinTokenService/DeleteJoinToken"},
+      {"JoinToken", "/nave.v1.JoinTokenService/ListJoinTokens",
+       "/nave.v1.JoinTokenService/WatchJoinTokens", "/nave.v1.JoinTokenService/DeleteJoinToken"},
       {"Bundle", "/nave.v1.BundleService/ListBundles", "/nave.v1.BundleService/WatchBundles",
        "/nave.v1.BundleService/DeleteBundle"},
       {"BundleRevision", "/nave.v1.BundleService/ListBundleRevisions", "none", "none"},
@@ -63,7 +68,8 @@ TEST(Requests, FieldsAreSetWhereTheyExist) {
   DeleteOptions how{true, "id", "etag", true, "b"};
   auto removal = MakeDeleteRequest(*FindKind("Bundle"), "projects/p/bundles/b", how);
   EXPECT_EQ(removal->ShortDebugString(),
-            "name: \"projects/p/bundles/b\" etag: \"etag\" validate_only: true request_id: \"id\" orphan: true "
+            "name: \"projects/p/bundles/b\" etag: \"etag\" validate_only: true request_id: \"id\" "
+            "orphan: true "
             "confirm: \"b\"");
 }
 
@@ -76,7 +82,8 @@ TEST(Requests, UpdateAllowsMissingAndMasksOnlyWhenTold) {
   EXPECT_FALSE(update.has_update_mask());
   EXPECT_EQ(update.bundle().name(), bundle.name());
   auto part = MakeUpdateRequest(*FindKind("Bundle"), bundle, {"spec.manifests"}, {true, "id"});
-  EXPECT_EQ(static_cast<const v1::UpdateBundleRequest&>(*part).update_mask().paths(0), "spec.manifests");
+  EXPECT_EQ(static_cast<const v1::UpdateBundleRequest&>(*part).update_mask().paths(0),
+            "spec.manifests");
   EXPECT_TRUE(static_cast<const v1::UpdateBundleRequest&>(*part).validate_only());
 }
 

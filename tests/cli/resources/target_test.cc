@@ -59,13 +59,15 @@ TEST(Targets, Bad) {
       {{"cluster/a/b"}, "cannot be the name"},
   };
   for (const Case& c : cases) {
-    EXPECT_THAT(ParseSelection(c.arguments, "shop"), HasReason(Reason::kUsageInvalid, HasSubstr(c.want)));
+    EXPECT_THAT(ParseSelection(c.arguments, "shop"),
+                HasReason(Reason::kUsageInvalid, HasSubstr(c.want)));
   }
 }
 
 TEST(Targets, ShortNamesAreReadBack) {
-  for (const char* name : {"clusters/a", "projects/shop/bundles/web", "projects/other/bundles/web", "clusterSets/eu",
-                           "projects/shop/bundles/web/revisions/3", "roleBindings/r", "joinTokens/t", "projects/p"}) {
+  for (const char* name :
+       {"clusters/a", "projects/shop/bundles/web", "projects/other/bundles/web", "clusterSets/eu",
+        "projects/shop/bundles/web/revisions/3", "roleBindings/r", "joinTokens/t", "projects/p"}) {
     auto target = ParseTarget(name, "shop");
     ASSERT_THAT(target, IsOk()) << name;
     std::string text = ShortName(*target->kind, name, "shop");

@@ -35,7 +35,9 @@ bool Flag(const Message& message, const char* name) {
 const FieldDescriptor* ResourceField(const Message& message) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
-    if (field->message_type() != nullptr && field->message_type()->FindFieldByName("etag") != nullptr) return field;
+    if (field->message_type() != nullptr &&
+        field->message_type()->FindFieldByName("etag") != nullptr)
+      return field;
   }
   return nullptr;
 }
@@ -80,7 +82,8 @@ std::vector<std::string> FakeHub::CallsOf(const std::string& method) const {
   return found;
 }
 
-std::vector<std::string> FakeHub::NamesFor(const Message& request, const std::string& collection) const {
+std::vector<std::string> FakeHub::NamesFor(const Message& request,
+                                           const std::string& collection) const {
   std::vector<std::string> names;
   std::string parent = Text(request, "parent");
   for (const auto& [name, resource] : resources_) {
@@ -112,9 +115,9 @@ absl::Status FakeHub::Update(const Message& request, Message* response) {
   next->CopyFrom(wanted);
   // As the hub: the etag stays when nothing that people decide changes.
   const FieldDescriptor* spec = Field(wanted, "spec");
-  bool same = present != nullptr &&
-              google::protobuf::util::MessageDifferencer::Equals(present->GetReflection()->GetMessage(*present, spec),
-                                                                 wanted.GetReflection()->GetMessage(wanted, spec));
+  bool same = present != nullptr && google::protobuf::util::MessageDifferencer::Equals(
+                                        present->GetReflection()->GetMessage(*present, spec),
+                                        wanted.GetReflection()->GetMessage(wanted, spec));
   SetText(next.get(), "etag", same ? EtagOf(*present) : absl::StrCat("\"", ++etags_, "\""));
   response->CopyFrom(*next);
   if (!Flag(request, "validate_only")) resources_[NameOf(wanted)] = std::move(next);
@@ -128,7 +131,8 @@ absl::Status FakeHub::Call(const Message& request, Message* response) {
   if (!failure_.ok()) return failure_;
   auto answer = answers_.find(request.GetDescriptor()->full_name());
   if (answer != answers_.end()) return answer->second(request, response);
-  if (absl::StartsWith(method, "List") && ResourceField(*response) != nullptr) return List(request, response);
+  if (absl::StartsWith(method, "List") && ResourceField(*response) != nullptr)
+    return List(request, response);
   if (absl::StartsWith(method, "Update")) return Update(request, response);
   std::string name = Text(request, "name");
   const Message* found = Find(name);
@@ -162,7 +166,8 @@ absl::Status FakeHub::Stream(const Message& request, absl::Time, Message* respon
     response->Clear();
     response->GetReflection()->SetEnumValue(response, type, event);
     SetText(response, "resource_version", absl::StrCat(100 + etags_));
-    if (resource != nullptr) response->GetReflection()->MutableMessage(response, field)->CopyFrom(*resource);
+    if (resource != nullptr)
+      response->GetReflection()->MutableMessage(response, field)->CopyFrom(*resource);
     return on_response();
   };
   bool resumed = !Text(request, "resource_version").empty();

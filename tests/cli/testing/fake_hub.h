@@ -1,4 +1,5 @@
-// A hub in memory: keeps resources of every kind and answers their standard methods; verbs are given by the test.
+// A hub in memory: keeps resources of every kind and answers their standard methods; verbs are
+// given by the test.
 #ifndef NAVE_TESTS_CLI_TESTING_FAKE_HUB_H_
 #define NAVE_TESTS_CLI_TESTING_FAKE_HUB_H_
 
@@ -34,7 +35,8 @@ class FakeHub : public HubClient {
   // Answers a method instead of the standard behaviour.
   template <typename Request, typename Response>
   void On(std::function<absl::StatusOr<Response>(const Request&)> answer) {
-    answers_[Request::descriptor()->full_name()] = [answer](const Message& request, Message* response) -> absl::Status {
+    answers_[Request::descriptor()->full_name()] = [answer](const Message& request,
+                                                            Message* response) -> absl::Status {
       absl::StatusOr<Response> given = answer(static_cast<const Request&>(request));
       if (!given.ok()) return given.status();
       static_cast<Response*>(response)->CopyFrom(*given);
@@ -43,8 +45,8 @@ class FakeHub : public HubClient {
   }
   // Every call fails so.
   void FailAll(absl::Status status) { failure_ = std::move(status); }
-  // Called one after another when a stream has nothing more to send, so that a test can change what there is; the
-  // stream then sends the difference. When none is left the stream ends with TIMEOUT.
+  // Called one after another when a stream has nothing more to send, so that a test can change what
+  // there is; the stream then sends the difference. When none is left the stream ends with TIMEOUT.
   void Then(std::function<void()> change) { changes_.push_back(std::move(change)); }
   // The stream breaks once at that point, after the change.
   void ThenBreak(

@@ -16,11 +16,13 @@ namespace {
 class Borrowed : public HubClient {
  public:
   explicit Borrowed(FakeHub* hub) : hub_(hub) {}
-  absl::Status Call(const google::protobuf::Message& request, google::protobuf::Message* response) override {
+  absl::Status Call(const google::protobuf::Message& request,
+                    google::protobuf::Message* response) override {
     return hub_->Call(request, response);
   }
   absl::Status Stream(const google::protobuf::Message& request, absl::Time deadline,
-                      google::protobuf::Message* response, absl::FunctionRef<bool()> on_response) override {
+                      google::protobuf::Message* response,
+                      absl::FunctionRef<bool()> on_response) override {
     return hub_->Stream(request, deadline, response, on_response);
   }
 
@@ -35,8 +37,10 @@ CliRunner::CliRunner() {
   folder = mkdtemp(name.data());
   environment["NAVECTL_CONFIG"] =
       WriteFile("config.yaml",
-                "apiVersion: nave.dev/v1\nkind: Config\ncurrent-context: test\ncontexts:\n- name: test\n  context:\n"
-                "    hub: hub.test:8443\n    certificate-authority-data: Q0E=\n    client-certificate-data: Q0VSVA==\n"
+                "apiVersion: nave.dev/v1\nkind: Config\ncurrent-context: test\ncontexts:\n- name: "
+                "test\n  context:\n"
+                "    hub: hub.test:8443\n    certificate-authority-data: Q0E=\n    "
+                "client-certificate-data: Q0VSVA==\n"
                 "    client-key-data: S0VZ\n");
 }
 

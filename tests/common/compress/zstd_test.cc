@@ -1,5 +1,5 @@
-// Goal: what goes in comes out, and nothing that is not exactly one bounded frame does. Method: round trips by size, then
-// damaged and oversized input.
+// Goal: what goes in comes out, and nothing that is not exactly one bounded frame does. Method:
+// round trips by size, then damaged and oversized input.
 #include "common/compress/zstd.h"
 
 #include <gtest/gtest.h>

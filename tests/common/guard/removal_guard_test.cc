@@ -1,4 +1,5 @@
-// Goal: the guard holds exactly what architecture §2.1 says. Method: a table of orders and what is owned, and the edges of both limits.
+// Goal: the guard holds exactly what architecture §2.1 says. Method: a table of orders and what is
+// owned, and the edges of both limits.
 #include "common/guard/removal_guard.h"
 
 #include <string>
@@ -63,21 +64,20 @@ TEST_P(RemovalGuardTest, HoldsWhatTheRuleSays) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, RemovalGuardTest,
-    testing::Values(
-        Case{"nothing_ordered", {}, 1000, ""}, Case{"fifty_of_fifty", {{50}}, 50, "-"},
-        Case{"fifty_one_of_fifty_one", {{51}}, 51, "m"},
-        Case{"fifty_one_of_255_is_just_20_percent", {{51}}, 255, "-"},
-        Case{"fifty_one_of_254_is_more", {{51}}, 254, "m"},
-        Case{"one_of_one_is_few", {{1}}, 1, "-"},
-        Case{"two_keys_count_together", {{30}, {30}}, 100, "mm"},
-        Case{"confirmed_counts_nothing", {{30, true}, {30}}, 100, "--"},
-        Case{"confirmed_is_free_beside_a_held_one", {{500, true}, {60}}, 100, "-m"},
-        Case{"orphan_counts_nothing", {{500, false, true}, {30}}, 100, "--"},
-        Case{"volume_is_held_by_itself", {{1, false, false, 1}, {1}}, 1000, "v-"},
-        Case{"volume_confirmed", {{1, true, false, 1}}, 1, "-"},
-        Case{"volume_orphaned", {{1, false, true, 1}}, 1, "-"},
-        Case{"volume_and_mass", {{60, false, false, 2}, {1}}, 100, "bm"},
-        Case{"a_key_with_nothing_left_is_not_held", {{60}, {0}}, 100, "m-"}),
+    testing::Values(Case{"nothing_ordered", {}, 1000, ""}, Case{"fifty_of_fifty", {{50}}, 50, "-"},
+                    Case{"fifty_one_of_fifty_one", {{51}}, 51, "m"},
+                    Case{"fifty_one_of_255_is_just_20_percent", {{51}}, 255, "-"},
+                    Case{"fifty_one_of_254_is_more", {{51}}, 254, "m"},
+                    Case{"one_of_one_is_few", {{1}}, 1, "-"},
+                    Case{"two_keys_count_together", {{30}, {30}}, 100, "mm"},
+                    Case{"confirmed_counts_nothing", {{30, true}, {30}}, 100, "--"},
+                    Case{"confirmed_is_free_beside_a_held_one", {{500, true}, {60}}, 100, "-m"},
+                    Case{"orphan_counts_nothing", {{500, false, true}, {30}}, 100, "--"},
+                    Case{"volume_is_held_by_itself", {{1, false, false, 1}, {1}}, 1000, "v-"},
+                    Case{"volume_confirmed", {{1, true, false, 1}}, 1, "-"},
+                    Case{"volume_orphaned", {{1, false, true, 1}}, 1, "-"},
+                    Case{"volume_and_mass", {{60, false, false, 2}, {1}}, 100, "bm"},
+                    Case{"a_key_with_nothing_left_is_not_held", {{60}, {0}}, 100, "m-"}),
     [](const testing::TestParamInfo<Case>& info) { return std::string(info.param.name); });
 
 TEST(IsVolumeTest, CoreKindsOnly) {

@@ -1,4 +1,5 @@
-// Published examples of the kstatus rules, row by row. NAVE_VECTORS names a folder with another health.tsv to run too.
+// Published examples of the kstatus rules, row by row. NAVE_VECTORS names a folder with another
+// health.tsv to run too.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,13 +29,15 @@ void RunFile(const std::string& path) {
     SCOPED_TRACE(line);
     std::vector<std::string> columns = absl::StrSplit(line, '\t');
     ASSERT_EQ(columns.size(), 3u) << "a row has three columns";
-    absl::StatusOr<std::vector<HealthExample>> row = reader.Read(columns[0], columns[1], columns[2]);
+    absl::StatusOr<std::vector<HealthExample>> row =
+        reader.Read(columns[0], columns[1], columns[2]);
     ASSERT_TRUE(row.ok()) << row.status();
     ++rows;
     for (const HealthExample& example : *row) {
       ++examples;
       HealthResult result = EvaluateHealth(example.object, now, now);
-      EXPECT_EQ(FormatHealth(result.health), FormatHealth(example.health)) << FormatJson(example.object);
+      EXPECT_EQ(FormatHealth(result.health), FormatHealth(example.health))
+          << FormatJson(example.object);
       if (!example.reason.empty()) {
         EXPECT_EQ(result.reason, example.reason) << FormatJson(example.object);
       }

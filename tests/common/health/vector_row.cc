@@ -30,25 +30,41 @@ const std::map<std::string, Kind>& Kinds() {
       {"STS",
        {"apps/v1",
         "StatefulSet",
-        {{"replicas", "replicas"}, {"ready", "readyReplicas"}, {"current", "currentReplicas"},
-         {"updated", "updatedReplicas"}, {"available", "availableReplicas"}}}},
+        {{"replicas", "replicas"},
+         {"ready", "readyReplicas"},
+         {"current", "currentReplicas"},
+         {"updated", "updatedReplicas"},
+         {"available", "availableReplicas"}}}},
       {"DS",
        {"apps/v1",
         "DaemonSet",
-        {{"desired", "desiredNumberScheduled"}, {"current", "currentNumberScheduled"},
-         {"updated", "updatedNumberScheduled"}, {"available", "numberAvailable"}, {"ready", "numberReady"}}}},
+        {{"desired", "desiredNumberScheduled"},
+         {"current", "currentNumberScheduled"},
+         {"updated", "updatedNumberScheduled"},
+         {"available", "numberAvailable"},
+         {"ready", "numberReady"}}}},
       {"Deploy",
        {"apps/v1",
         "Deployment",
-        {{"replicas", "replicas"}, {"updated", "updatedReplicas"}, {"available", "availableReplicas"},
+        {{"replicas", "replicas"},
+         {"updated", "updatedReplicas"},
+         {"available", "availableReplicas"},
          {"ready", "readyReplicas"}}}},
       {"RS",
        {"apps/v1",
         "ReplicaSet",
-        {{"replicas", "replicas"}, {"labelled", "fullyLabeledReplicas"}, {"available", "availableReplicas"},
+        {{"replicas", "replicas"},
+         {"labelled", "fullyLabeledReplicas"},
+         {"available", "availableReplicas"},
          {"ready", "readyReplicas"}}}},
       {"PDB", {"policy/v1", "PodDisruptionBudget", {}}},
-      {"Job", {"batch/v1", "Job", {{"active", "active"}, {"succeeded", "succeeded"}, {"failed", "failed"}, {"ready", "ready"}}}},
+      {"Job",
+       {"batch/v1",
+        "Job",
+        {{"active", "active"},
+         {"succeeded", "succeeded"},
+         {"failed", "failed"},
+         {"ready", "ready"}}}},
       {"CronJob", {"batch/v1", "CronJob", {}}},
       {"CRD", {"apiextensions.k8s.io/v1", "CustomResourceDefinition", {}}},
       {"CR", {"example.dev/v1", "Foo", {}}},
@@ -56,7 +72,8 @@ const std::map<std::string, Kind>& Kinds() {
   return *kinds;
 }
 
-void SetCondition(Value* object, const std::string& type, absl::string_view status, absl::string_view reason) {
+void SetCondition(Value* object, const std::string& type, absl::string_view status,
+                  absl::string_view reason) {
   Value& conditions = (*object)["status"]["conditions"];
   if (!conditions.is_array()) conditions = Array();
   Value condition;
@@ -74,7 +91,8 @@ void SetCondition(Value* object, const std::string& type, absl::string_view stat
 void DropCondition(Value* object, const std::string& type) {
   Array* conditions = (*object)["status"]["conditions"].mutable_array();
   if (conditions == nullptr) return;
-  std::erase_if(*conditions, [&](const Value& condition) { return condition.StringAt("type") == type; });
+  std::erase_if(*conditions,
+                [&](const Value& condition) { return condition.StringAt("type") == type; });
 }
 
 // A complete, healthy object.
@@ -153,7 +171,8 @@ class Builder {
     if (Has("waiting")) DropCondition(&object_, "Ready");
     while (at_ < tokens_.size()) {
       std::string token = tokens_[at_++];
-      if (!Take(token)) return absl::InvalidArgumentError(absl::StrCat("word not understood: ", token));
+      if (!Take(token))
+        return absl::InvalidArgumentError(absl::StrCat("word not understood: ", token));
     }
     return std::move(object_);
   }
@@ -171,7 +190,8 @@ class Builder {
       auto number = SplitNumber(tokens_[i]);
       if (number.has_value() && number->first == "want") return number->second;
       int64_t all = 0;
-      if (tokens_[i] == "all" && i + 1 < tokens_.size() && absl::SimpleAtoi(tokens_[i + 1], &all)) return all;
+      if (tokens_[i] == "all" && i + 1 < tokens_.size() && absl::SimpleAtoi(tokens_[i + 1], &all))
+        return all;
     }
     return 1;
   }
@@ -208,7 +228,9 @@ class Builder {
     std::vector<std::string> parts = absl::StrSplit(token, '=');
     if (parts.size() != 2) return false;
     if (absl::ascii_islower(parts[0][0])) {
-      object_["spec"][parts[0]] = parts[1] == "true" ? Value(true) : parts[1] == "false" ? Value(false) : Value(parts[1]);
+      object_["spec"][parts[0]] = parts[1] == "true"    ? Value(true)
+                                  : parts[1] == "false" ? Value(false)
+                                                        : Value(parts[1]);
       return true;
     }
     std::string reason;
@@ -238,9 +260,11 @@ class Builder {
   bool TakeCreated() {
     std::string when = Next();
     absl::Duration age;
-    if (when != "now" && !absl::ParseDuration(absl::StrReplaceAll(when, {{">", ""}}), &age)) return false;
+    if (when != "now" && !absl::ParseDuration(absl::StrReplaceAll(when, {{">", ""}}), &age))
+      return false;
     if (at_ < tokens_.size() && tokens_[at_] == "ago") ++at_;
-    object_["metadata"]["creationTimestamp"] = absl::FormatTime(absl::RFC3339_sec, now_ - age, absl::UTCTimeZone());
+    object_["metadata"]["creationTimestamp"] =
+        absl::FormatTime(absl::RFC3339_sec, now_ - age, absl::UTCTimeZone());
     return true;
   }
 
@@ -268,7 +292,8 @@ class Builder {
       return true;
     }
     if (number_follows && token == "all") return (++at_, true);
-    if (number_follows && token == "currentReplicas") return (++at_, object_["status"][token] = number, true);
+    if (number_follows && token == "currentReplicas")
+      return (++at_, object_["status"][token] = number, true);
     if (number_follows) {
       ++at_;
       for (const std::string& name : std::vector<std::string>(absl::StrSplit(token, '/'))) {
@@ -295,20 +320,24 @@ std::vector<std::string> Alternatives(absl::string_view input) {
     return {absl::StrReplaceAll(input, {{"no/False Ready", "no Ready"}}),
             absl::StrReplaceAll(input, {{"no/False Ready", "Ready=False"}})};
   }
-  std::vector<std::string> parts = absl::StrSplit(absl::StrReplaceAll(input, {{", or ", " / "}}), " / ");
+  std::vector<std::string> parts =
+      absl::StrSplit(absl::StrReplaceAll(input, {{", or ", " / "}}), " / ");
   // What stands behind the last alternative holds for all.
   for (std::string& part : parts) {
-    bool shared = absl::StrContains(parts.back(), ", no startTime") && !absl::StrContains(part, "no startTime");
+    bool shared = absl::StrContains(parts.back(), ", no startTime") &&
+                  !absl::StrContains(part, "no startTime");
     if (shared) absl::StrAppend(&part, ", no startTime");
   }
   return parts;
 }
 
 bool ReadExpected(absl::string_view text, HealthExample* example) {
-  std::vector<std::string> words = absl::StrSplit(absl::StripAsciiWhitespace(text), absl::MaxSplits(' ', 1));
+  std::vector<std::string> words =
+      absl::StrSplit(absl::StripAsciiWhitespace(text), absl::MaxSplits(' ', 1));
   static const std::map<std::string, Health> kWords = {
-      {"Current", Health::kHealthy},         {"InP", Health::kProgressing},     {"InProgress", Health::kProgressing},
-      {"Failed", Health::kDegraded},         {"Terminating", Health::kTerminating}, {"Unknown", Health::kUnknown},
+      {"Current", Health::kHealthy},         {"InP", Health::kProgressing},
+      {"InProgress", Health::kProgressing},  {"Failed", Health::kDegraded},
+      {"Terminating", Health::kTerminating}, {"Unknown", Health::kUnknown},
       {"NotFound", Health::kMissing},
   };
   auto found = kWords.find(words[0]);
@@ -331,7 +360,8 @@ absl::StatusOr<Value> HealthRowReader::Build(absl::string_view words, std::strin
   // "as 20": the words of that row come first.
   if (tokens.size() > 1 && tokens[0] == "as") {
     auto row = words_by_number_.find(tokens[1]);
-    if (row == words_by_number_.end()) return absl::InvalidArgumentError("row that it refers to is not there");
+    if (row == words_by_number_.end())
+      return absl::InvalidArgumentError("row that it refers to is not there");
     std::vector<std::string> base = Tokens(row->second);
     tokens.erase(tokens.begin(), tokens.begin() + 2);
     tokens.insert(tokens.begin(), base.begin() + 1, base.end());
@@ -339,7 +369,8 @@ absl::StatusOr<Value> HealthRowReader::Build(absl::string_view words, std::strin
   return Builder(*kind, found->second, std::move(tokens), now_).Build();
 }
 
-absl::StatusOr<std::vector<HealthExample>> HealthRowReader::Read(absl::string_view id, absl::string_view input,
+absl::StatusOr<std::vector<HealthExample>> HealthRowReader::Read(absl::string_view id,
+                                                                 absl::string_view input,
                                                                  absl::string_view expected) {
   size_t digits = id.find_first_of("0123456789");
   if (digits == absl::string_view::npos) return absl::InvalidArgumentError("id without a number");

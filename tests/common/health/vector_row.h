@@ -1,4 +1,5 @@
-// Rows of health.tsv as objects. The file describes each object in a few words; this reads the words.
+// Rows of health.tsv as objects. The file describes each object in a few words; this reads the
+// words.
 #ifndef NAVE_TESTS_COMMON_HEALTH_VECTOR_ROW_H_
 #define NAVE_TESTS_COMMON_HEALTH_VECTOR_ROW_H_
 
@@ -30,7 +31,8 @@ class HealthRowReader {
   // `now`: what "created now" means.
   explicit HealthRowReader(absl::Time now) : now_(now) {}
 
-  // The examples of one row (several where it says "a / b" or "a, or b"). An error when a word is not understood.
+  // The examples of one row (several where it says "a / b" or "a, or b"). An error when a word is
+  // not understood.
   absl::StatusOr<std::vector<HealthExample>> Read(absl::string_view id, absl::string_view input,
                                                   absl::string_view expected);
 

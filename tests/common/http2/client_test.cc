@@ -181,10 +181,11 @@ TEST(Http2Client, GetsAndPosts) {
 
 TEST(Http2Client, AServerThatFallsSilentIsNoticedByPing) {
   // Streams that wait for data, as watches do, and nothing arrives any more: no FIN, no RST.
-  const auto server = StartTestServer({}, [](const TestRequest&, std::shared_ptr<TestServer::Reply> reply) {
-    reply->Begin(200, {});
-    reply->Chunk("first");
-  });
+  const auto server =
+      StartTestServer({}, [](const TestRequest&, std::shared_ptr<TestServer::Reply> reply) {
+        reply->Begin(200, {});
+        reply->Chunk("first");
+      });
   Http2Options options = server->ClientOptions();
   options.ping_after = absl::Milliseconds(100);
   options.ping_timeout = absl::Milliseconds(300);
@@ -211,10 +212,11 @@ TEST(Http2Client, ALostConnectionIsMadeAnew) {
 
 TEST(Http2Client, WhatAServerOnItsWayOutDidNotTakeIsSentAgain) {
   std::atomic<int> seen = 0;
-  const auto server = StartTestServer({}, [&](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
-    ++seen;
-    reply->Send(200, {}, absl::StrCat(request.connection));
-  });
+  const auto server = StartTestServer(
+      {}, [&](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
+        ++seen;
+        reply->Send(200, {}, absl::StrCat(request.connection));
+      });
   Caller caller(server->ClientOptions());
   ASSERT_EQ(caller.Get("/").body, "0");
   server->GoAway(0, -1, 0);
@@ -226,7 +228,8 @@ TEST(Http2Client, WhatAServerOnItsWayOutDidNotTakeIsSentAgain) {
 
 TEST(Http2Client, AStreamThatWantsToLeavesWithTheServer) {
   const auto server = StartTestServer(
-      {}, [](const TestRequest&, std::shared_ptr<TestServer::Reply> reply) { reply->Begin(200, {}); });
+      {},
+      [](const TestRequest&, std::shared_ptr<TestServer::Reply> reply) { reply->Begin(200, {}); });
   Caller caller(server->ClientOptions());
   Http2Request watch;
   watch.leave_on_goaway = true;
@@ -256,10 +259,11 @@ TEST(Http2Client, MoreRequestsThanTheServersStreamsWaitTheirTurn) {
 }
 
 TEST(Http2Client, AResetEndsOneStreamOnly) {
-  const auto server = StartTestServer({}, [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
-    if (request.path == "/bad") return reply->Reset(2);
-    reply->Send(200, {}, "good");
-  });
+  const auto server =
+      StartTestServer({}, [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
+        if (request.path == "/bad") return reply->Reset(2);
+        reply->Send(200, {}, "good");
+      });
   Caller caller(server->ClientOptions());
   const Caller::Result bad = caller.Get("/bad");
   EXPECT_EQ(bad.end.failure, Http2Failure::kLost);
@@ -268,11 +272,12 @@ TEST(Http2Client, AResetEndsOneStreamOnly) {
 }
 
 TEST(Http2Client, AnswersAreBoundedAndTimed) {
-  const auto server = StartTestServer({}, [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
-    if (request.path == "/large") return reply->Send(200, {}, std::string(100000, 'x'));
-    // Never answered otherwise.
-    reply->OnClosed([reply] {});
-  });
+  const auto server =
+      StartTestServer({}, [](const TestRequest& request, std::shared_ptr<TestServer::Reply> reply) {
+        if (request.path == "/large") return reply->Send(200, {}, std::string(100000, 'x'));
+        // Never answered otherwise.
+        reply->OnClosed([reply] {});
+      });
   Caller caller(server->ClientOptions());
   Http2Request large;
   large.path = "/large";

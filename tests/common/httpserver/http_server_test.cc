@@ -24,7 +24,8 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 HttpAnswer Answer(const HttpRequest& request) {
-  if (request.path == "/livez") return {200, "text/plain; charset=utf-8", absl::StrCat("ok[", request.query, "]")};
+  if (request.path == "/livez")
+    return {200, "text/plain; charset=utf-8", absl::StrCat("ok[", request.query, "]")};
   if (request.path == "/big") return {200, "text/plain", std::string(4 << 20, 'x')};
   return {404, "text/plain; charset=utf-8", "no such path\n"};
 }
@@ -79,7 +80,8 @@ class Socket {
 };
 
 std::unique_ptr<HttpServer> Serve(HttpServerOptions options = {}) {
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen("127.0.0.1:0", Answer, options);
+  absl::StatusOr<std::unique_ptr<HttpServer>> server =
+      HttpServer::Listen("127.0.0.1:0", Answer, options);
   EXPECT_TRUE(server.ok()) << server.status();
   return server.ok() ? *std::move(server) : nullptr;
 }
@@ -105,13 +107,15 @@ TEST_P(HttpServerExchange, Answers) {
 INSTANTIATE_TEST_SUITE_P(
     All, HttpServerExchange,
     ::testing::Values(
-        Exchange{"Get", "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200", "\r\n\r\nok[]"},
-        Exchange{"Query", "GET /livez?verbose=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200",
-                 "ok[verbose=1]"},
+        Exchange{"Get", "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200",
+                 "\r\n\r\nok[]"},
+        Exchange{"Query", "GET /livez?verbose=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                 "200", "ok[verbose=1]"},
         Exchange{"Version10", "GET /livez HTTP/1.0\r\n\r\n", "200", "ok[]"},
-        Exchange{"ContentType", "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200",
-                 "Content-Type: text/plain; charset=utf-8\r\n"},
-        Exchange{"UnknownPath", "GET /else HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404", "no such path"},
+        Exchange{"ContentType", "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                 "200", "Content-Type: text/plain; charset=utf-8\r\n"},
+        Exchange{"UnknownPath", "GET /else HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404",
+                 "no such path"},
         Exchange{"Post", "POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "405",
                  "Allow: GET, HEAD\r\n"},
         Exchange{"NoHttp", "\x16\x03\x01 hello\r\n\r\n", "400", "not an HTTP request"}),
@@ -139,7 +143,8 @@ TEST(HttpServer, PipelinedRequestsAreAnsweredInOrder) {
   const std::unique_ptr<HttpServer> server = Serve();
   Socket client(server->port());
   client.Send(
-      "GET /livez?1 HTTP/1.1\r\nHost: x\r\n\r\nGET /livez?2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      "GET /livez?1 HTTP/1.1\r\nHost: x\r\n\r\nGET /livez?2 HTTP/1.1\r\nHost: x\r\nConnection: "
+      "close\r\n\r\n");
   const std::string answers = client.ReadAll();
   EXPECT_LT(answers.find("ok[1]"), answers.find("ok[2]"));
   EXPECT_THAT(answers, EndsWith("ok[2]"));
@@ -185,10 +190,11 @@ TEST(HttpServer, HeldConnectionsDoNotLockProbesOut) {
 
 TEST(HttpServer, DestructorEndsOpenConnectionsAndCallsNoHandlerAfterwards) {
   std::atomic<int> calls{0};
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen("127.0.0.1:0", [&](const HttpRequest&) {
-    ++calls;
-    return HttpAnswer{200, "text/plain", "ok]"};
-  });
+  absl::StatusOr<std::unique_ptr<HttpServer>> server =
+      HttpServer::Listen("127.0.0.1:0", [&](const HttpRequest&) {
+        ++calls;
+        return HttpAnswer{200, "text/plain", "ok]"};
+      });
   ASSERT_TRUE(server.ok()) << server.status();
   Socket client((*server)->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -215,8 +221,9 @@ TEST(HttpServer, AllAddresses) {
 }
 
 TEST(HttpServer, BadAddresses) {
-  for (const char* address : {"", "8081", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "host:80",
-                              "::1:80", "[127.0.0.1]:80", "[::1:80", "192.0.2.1:0"}) {
+  for (const char* address :
+       {"", "8081", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "host:80",
+        "::1:80", "[127.0.0.1]:80", "[::1:80", "192.0.2.1:0"}) {
     const absl::Status status = HttpServer::Listen(address, Answer).status();
     EXPECT_EQ(ErrorReason(status), "CONFIG_INVALID") << address << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("\"", address, "\"")));

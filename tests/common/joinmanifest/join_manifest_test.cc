@@ -1,5 +1,6 @@
-// The join manifest against golden files (UPDATE_GOLDEN=1 rewrites them: read the difference), against the parser of
-// bundles, and for what it must promise: no more rights than it says, the restricted pod security level.
+// The join manifest against golden files (UPDATE_GOLDEN=1 rewrites them: read the difference),
+// against the parser of bundles, and for what it must promise: no more rights than it says, the
+// restricted pod security level.
 #include "common/joinmanifest/join_manifest.h"
 
 #include <stdio.h>
@@ -62,7 +63,8 @@ std::string Manifest(const JoinManifestOptions& options) {
 
 std::map<std::string, Value> ObjectsByKind(absl::string_view manifest) {
   std::vector<std::string> warnings;
-  const absl::StatusOr<std::vector<ManifestObject>> objects = ParseManifestFile("join.yaml", manifest, &warnings);
+  const absl::StatusOr<std::vector<ManifestObject>> objects =
+      ParseManifestFile("join.yaml", manifest, &warnings);
   EXPECT_TRUE(objects.ok()) << objects.status();
   EXPECT_THAT(warnings, ElementsAre());
   std::map<std::string, Value> by_kind;
@@ -90,14 +92,16 @@ TEST(JoinManifest, Golden) {
   ExpectGolden("join_manifest_everything.yaml", Manifest(Everything()));
 }
 
-TEST(JoinManifest, SameOptionsGiveTheSameBytes) { EXPECT_EQ(Manifest(Everything()), Manifest(Everything())); }
+TEST(JoinManifest, SameOptionsGiveTheSameBytes) {
+  EXPECT_EQ(Manifest(Everything()), Manifest(Everything()));
+}
 
 TEST(JoinManifest, IsReadByTheParserOfBundles) {
   for (const JoinManifestOptions& options : {Minimal(), Everything()}) {
     std::vector<std::string> kinds;
     for (const auto& [kind, object] : ObjectsByKind(Manifest(options))) kinds.push_back(kind);
-    EXPECT_THAT(kinds, ElementsAre("ClusterRole", "ClusterRoleBinding", "Deployment", "Namespace", "Secret",
-                                   "ServiceAccount"));
+    EXPECT_THAT(kinds, ElementsAre("ClusterRole", "ClusterRoleBinding", "Deployment", "Namespace",
+                                   "Secret", "ServiceAccount"));
   }
 }
 
@@ -112,23 +116,29 @@ TEST(JoinManifest, SecretHoldsTheTokenAsGiven) {
 // Anything more than this is a decision to be taken on purpose.
 TEST(JoinManifest, RightsAreThoseOfTheProfile) {
   const std::map<std::string, Value> objects = ObjectsByKind(Manifest(Minimal()));
-  EXPECT_THAT(FormatJson(objects.at("ClusterRole")),
-              HasSubstr(R"("rules":[{"apiGroups":["*"],"resources":["*"],)"
-                        R"("verbs":["get","list","watch","create","update","patch","delete"]},)"
-                        R"({"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles","roles"],)"
-                        R"("verbs":["escalate","bind"]}])"));
-  EXPECT_THAT(FormatJson(objects.at("ClusterRoleBinding")),
-              HasSubstr(R"("subjects":[{"kind":"ServiceAccount","name":"nave-agent","namespace":"nave-system"}])"));
+  EXPECT_THAT(
+      FormatJson(objects.at("ClusterRole")),
+      HasSubstr(
+          R"("rules":[{"apiGroups":["*"],"resources":["*"],)"
+          R"("verbs":["get","list","watch","create","update","patch","delete"]},)"
+          R"({"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles","roles"],)"
+          R"("verbs":["escalate","bind"]}])"));
+  EXPECT_THAT(
+      FormatJson(objects.at("ClusterRoleBinding")),
+      HasSubstr(
+          R"("subjects":[{"kind":"ServiceAccount","name":"nave-agent","namespace":"nave-system"}])"));
 }
 
 // The namespace enforces the level, so a pod that misses a rule of it would never start.
 TEST(JoinManifest, PodKeepsTheRestrictedLevel) {
   const std::map<std::string, Value> objects = ObjectsByKind(Manifest(Minimal()));
-  EXPECT_THAT(FormatJson(objects.at("Namespace")), HasSubstr(R"("pod-security.kubernetes.io/enforce":"restricted")"));
+  EXPECT_THAT(FormatJson(objects.at("Namespace")),
+              HasSubstr(R"("pod-security.kubernetes.io/enforce":"restricted")"));
   const std::string pod = FormatJson(objects.at("Deployment"));
-  for (const char* rule : {R"("runAsNonRoot":true)", R"("seccompProfile":{"type":"RuntimeDefault"})",
-                           R"("allowPrivilegeEscalation":false)", R"("capabilities":{"drop":["ALL"]})",
-                           R"("readOnlyRootFilesystem":true)"}) {
+  for (const char* rule :
+       {R"("runAsNonRoot":true)", R"("seccompProfile":{"type":"RuntimeDefault"})",
+        R"("allowPrivilegeEscalation":false)", R"("capabilities":{"drop":["ALL"]})",
+        R"("readOnlyRootFilesystem":true)"}) {
     EXPECT_THAT(pod, HasSubstr(rule));
   }
   EXPECT_THAT(pod, Not(HasSubstr("hostPath")));
@@ -144,7 +154,10 @@ TEST(JoinManifest, ProxiesAreSetOnlyWhenGiven) {
 TEST(JoinManifest, NothingIsLeftToReplace) {
   const std::string manifest = Manifest(Everything());
   EXPECT_THAT(manifest, Not(HasSubstr("@N")));
-  EXPECT_THAT(manifest, HasSubstr("# Joins this Kubernetes cluster to the hub at [2001:db8::1]:8444 as \"edge-17\".\n"));
+  EXPECT_THAT(
+      manifest,
+      HasSubstr(
+          "# Joins this Kubernetes cluster to the hub at [2001:db8::1]:8444 as \"edge-17\".\n"));
 }
 
 struct Refusal {
@@ -169,24 +182,33 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Refusal{"Token", [](auto& o) { o.token = "nave1.AAAA"; }, "TOKEN_MALFORMED", ""},
         Refusal{"NoToken", [](auto& o) { o.token = ""; }, "TOKEN_MALFORMED", ""},
-        Refusal{"Namespace", [](auto& o) { o.agent_namespace = "A b"; }, "INVALID_FIELD", "`agent_namespace`"},
-        Refusal{"KubeNamespace", [](auto& o) { o.agent_namespace = "kube-system"; }, "INVALID_FIELD", "'kube-system'"},
-        Refusal{"DefaultNamespace", [](auto& o) { o.agent_namespace = "default"; }, "INVALID_FIELD", "'default'"},
+        Refusal{"Namespace", [](auto& o) { o.agent_namespace = "A b"; }, "INVALID_FIELD",
+                "`agent_namespace`"},
+        Refusal{"KubeNamespace", [](auto& o) { o.agent_namespace = "kube-system"; },
+                "INVALID_FIELD", "'kube-system'"},
+        Refusal{"DefaultNamespace", [](auto& o) { o.agent_namespace = "default"; }, "INVALID_FIELD",
+                "'default'"},
         Refusal{"Cluster", [](auto& o) { o.cluster = "x\ny"; }, "INVALID_FIELD", "`cluster`"},
         Refusal{"ImageEmpty", [](auto& o) { o.image = ""; }, "INVALID_FIELD", "`image`"},
         Refusal{"ImageInjects", [](auto& o) { o.image = "a\"\n- b"; }, "INVALID_FIELD", "`image`"},
-        Refusal{"PullSecret", [](auto& o) { o.image_pull_secret = "a: b"; }, "INVALID_FIELD", "`image_pull_secret`"},
-        Refusal{"Replicas", [](auto& o) { o.replicas = 0; }, "INVALID_FIELD", "must be 1 to 10, got '0'"},
-        Refusal{"Proxy", [](auto& o) { o.https_proxy = "http://user:secret@p\n"; }, "INVALID_FIELD", "`https_proxy`"},
+        Refusal{"PullSecret", [](auto& o) { o.image_pull_secret = "a: b"; }, "INVALID_FIELD",
+                "`image_pull_secret`"},
+        Refusal{"Replicas", [](auto& o) { o.replicas = 0; }, "INVALID_FIELD",
+                "must be 1 to 10, got '0'"},
+        Refusal{"Proxy", [](auto& o) { o.https_proxy = "http://user:secret@p\n"; }, "INVALID_FIELD",
+                "`https_proxy`"},
         Refusal{"NoProxy", [](auto& o) { o.no_proxy = "a, b"; }, "INVALID_FIELD", "`no_proxy`"},
-        Refusal{"Namespaced", [](auto& o) { o.profile = "namespaced"; }, "NOT_SUPPORTED_YET", "`profile`"},
-        Refusal{"Profile", [](auto& o) { o.profile = "root"; }, "INVALID_FIELD", "must be 'full', got 'root'"}),
+        Refusal{"Namespaced", [](auto& o) { o.profile = "namespaced"; }, "NOT_SUPPORTED_YET",
+                "`profile`"},
+        Refusal{"Profile", [](auto& o) { o.profile = "root"; }, "INVALID_FIELD",
+                "must be 'full', got 'root'"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(JoinManifest, RefusalsRepeatNoSecret) {
   JoinManifestOptions options = Minimal();
   options.https_proxy = "http://user:hunter2@proxy\n";
-  EXPECT_THAT(std::string(FormatJoinManifest(options).status().message()), Not(HasSubstr("hunter2")));
+  EXPECT_THAT(std::string(FormatJoinManifest(options).status().message()),
+              Not(HasSubstr("hunter2")));
 }
 
 // Run by a real shell with real base64 and gunzip.
@@ -201,7 +223,8 @@ TEST(JoinManifest, PasteLineUnpacksToTheManifest) {
   ASSERT_NE(shell, nullptr);
   std::string unpacked;
   char buffer[4096];
-  for (size_t got; (got = fread(buffer, 1, sizeof(buffer), shell)) > 0;) unpacked.append(buffer, got);
+  for (size_t got; (got = fread(buffer, 1, sizeof(buffer), shell)) > 0;)
+    unpacked.append(buffer, got);
   EXPECT_EQ(pclose(shell), 0);
   EXPECT_EQ(unpacked, manifest);
 }

@@ -23,8 +23,10 @@ Listing Example() {
 
 // The bytes that hub and agent have agreed on: a change of them would re-apply every fleet.
 constexpr char kGolden[] =
-    "{\"objects\":[[\"\",\"Service\",\"\",\"web\",\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"],"
-    "[\"apps\",\"Deployment\",\"shop\",\"web\",\"3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d\"]],"
+    "{\"objects\":[[\"\",\"Service\",\"\",\"web\","
+    "\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"],"
+    "[\"apps\",\"Deployment\",\"shop\",\"web\","
+    "\"3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d\"]],"
     "\"options\":{\"adoption\":\"Always\",\"default_namespace\":\"shop\"},\"v\":1}";
 
 TEST(ListingTest, Golden) { EXPECT_EQ(FormatListing(Example()), kGolden); }
@@ -52,7 +54,8 @@ TEST(ListingTest, RefusesEverythingElse) {
       {"\"v\":1}", "\"v\":1} ", "not in canonical form"},
       {"\"v\":1}", "\"v\":1", "want ',' or '}'"},
       {"Always", "Sometimes", "unknown adoption"},
-      {"\"default_namespace\":\"shop\"", "\"default_namespace\":\"\"", "default_namespace is missing"},
+      {"\"default_namespace\":\"shop\"", "\"default_namespace\":\"\"",
+       "default_namespace is missing"},
       {"\"adoption\"", "\"adoptiom\"", "unknown adoption"},
       {"\"options\"", "\"optional\"", "options are missing"},
       {"\"objects\":[[", "\"objects\":[5,[", "an object is not a list of five"},
@@ -62,8 +65,10 @@ TEST(ListingTest, RefusesEverythingElse) {
       {"\"ca97", "\"xx97", "an object has no digest"},
       {"\"ca97", "\"97", "an object has no digest"},
       {"\"ca97", "\"CA97", "not in canonical form"},
-      {"\"\",\"Service\"", "\"zzz\",\"Service\"", "objects are not sorted at apps/Deployment shop/web"},
-      {"[\"apps\",\"Deployment\",\"shop\",\"web\"", "[\"\",\"Service\",\"\",\"web\"", "objects are not sorted"},
+      {"\"\",\"Service\"", "\"zzz\",\"Service\"",
+       "objects are not sorted at apps/Deployment shop/web"},
+      {"[\"apps\",\"Deployment\",\"shop\",\"web\"", "[\"\",\"Service\",\"\",\"web\"",
+       "objects are not sorted"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.to);
@@ -72,7 +77,8 @@ TEST(ListingTest, RefusesEverythingElse) {
     EXPECT_THAT(ParseListing(text), HasReason(Reason::kContentInvalid, HasSubstr(c.message)));
   }
   for (const char* text : {"", "[]", "5", "null", "{}", "{\"v\":1}"}) {
-    EXPECT_THAT(ParseListing(text), HasReason(Reason::kContentInvalid, HasSubstr("listing: "))) << text;
+    EXPECT_THAT(ParseListing(text), HasReason(Reason::kContentInvalid, HasSubstr("listing: ")))
+        << text;
   }
 }
 

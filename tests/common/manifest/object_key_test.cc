@@ -7,7 +7,8 @@ namespace nave {
 namespace {
 
 TEST(ObjectKeyTest, TextForm) {
-  EXPECT_EQ((ObjectKey{"apps", "Deployment", "shop", "web"}.ToString()), "apps/Deployment shop/web");
+  EXPECT_EQ((ObjectKey{"apps", "Deployment", "shop", "web"}.ToString()),
+            "apps/Deployment shop/web");
   EXPECT_EQ((ObjectKey{"", "Namespace", "", "shop"}.ToString()), "Namespace shop");
 }
 

@@ -1,5 +1,6 @@
-// The digest of a bundle depends on what it says alone: not on the order of files, documents and keys, not on comments,
-// line ends, syntax or how objects are spread over files. A change of any object changes it.
+// The digest of a bundle depends on what it says alone: not on the order of files, documents and
+// keys, not on comments, line ends, syntax or how objects are spread over files. A change of any
+// object changes it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,12 +33,14 @@ std::vector<Value> RandomObjects(SplitMix& random) {
     object["apiVersion"] = random.Below(2) == 0 ? "v1" : "apps/v1";
     object["kind"] = random.Below(2) == 0 ? "ConfigMap" : "Deployment";
     object["metadata"]["name"] = absl::StrCat("n", i);
-    if (random.Below(3) == 0) object["metadata"]["labels"]["app"] = absl::StrCat("l", random.Below(4));
+    if (random.Below(3) == 0)
+      object["metadata"]["labels"]["app"] = absl::StrCat("l", random.Below(4));
     for (uint64_t k = random.Below(4); k > 0; --k) {
       object["data"][absl::StrCat("k", k)] = random.Below(2) == 0 ? "yes" : "a\nb: # c\n";
     }
     for (uint64_t k = random.Below(3); k > 0; --k) {
-      object["spec"][absl::StrCat("s", k)] = Array{static_cast<int64_t>(k), Object{{"b", 1.5}, {"a", Value()}}};
+      object["spec"][absl::StrCat("s", k)] =
+          Array{static_cast<int64_t>(k), Object{{"b", 1.5}, {"a", Value()}}};
     }
     objects.push_back(std::move(object));
   }
@@ -47,19 +50,23 @@ std::vector<Value> RandomObjects(SplitMix& random) {
 // The same object in other words.
 std::string Write(SplitMix& random, const Value& object) {
   switch (random.Below(4)) {
-    case 0: return absl::StrCat(FormatJson(object), "\n---\n");
-    case 1: return absl::StrCat("# a comment\n", FormatYaml(object), "--- # more\n");
+    case 0:
+      return absl::StrCat(FormatJson(object), "\n---\n");
+    case 1:
+      return absl::StrCat("# a comment\n", FormatYaml(object), "--- # more\n");
     case 2: {
       // Keys of the top level in another order, after what the rules take out.
       std::vector<std::string> parts;
-      for (const auto& [key, value] : *object.object()) parts.push_back(FormatYaml(Value(Object{{key, value}})));
+      for (const auto& [key, value] : *object.object())
+        parts.push_back(FormatYaml(Value(Object{{key, value}})));
       parts.push_back("status: {x: 1}\n");
       Shuffle(random, &parts);
       std::string text;
       for (const std::string& part : parts) text += part;
       return text + "---\n";
     }
-    default: return absl::StrReplaceAll(absl::StrCat(FormatYaml(object), "\n---\n"), {{"\n", "\r\n"}});
+    default:
+      return absl::StrReplaceAll(absl::StrCat(FormatYaml(object), "\n---\n"), {{"\n", "\r\n"}});
   }
 }
 
@@ -67,7 +74,8 @@ std::vector<ManifestFile> Spread(SplitMix& random, std::vector<Value> objects) {
   Shuffle(random, &objects);
   std::vector<ManifestFile> files;
   for (const Value& object : objects) {
-    if (files.empty() || random.Below(2) == 0) files.push_back({absl::StrCat("f", random.Next()), "---\n"});
+    if (files.empty() || random.Below(2) == 0)
+      files.push_back({absl::StrCat("f", random.Next()), "---\n"});
     files.back().content += Write(random, object);
   }
   if (random.Below(3) == 0) files.push_back({"empty", "# nothing\n"});
@@ -107,7 +115,8 @@ TEST(RenderPropertyTest, RenderingIsIdempotent) {
     absl::StatusOr<RenderedBundle> first = Render(Spread(random, RandomObjects(random)));
     ASSERT_THAT(first, IsOk());
     std::vector<ManifestFile> files;
-    for (const RenderedObject& object : first->objects) files.push_back({object.key.ToString(), object.json});
+    for (const RenderedObject& object : first->objects)
+      files.push_back({object.key.ToString(), object.json});
     absl::StatusOr<RenderedBundle> second = Render(files);
     ASSERT_THAT(second, IsOk());
     EXPECT_EQ(second->listing, first->listing) << "seed " << seed;

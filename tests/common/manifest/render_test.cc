@@ -1,4 +1,5 @@
-// What a bundle delivers: objects, the namespace that is added, the listing, and the limits of a bundle.
+// What a bundle delivers: objects, the namespace that is added, the listing, and the limits of a
+// bundle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string ConfigMap(absl::string_view name, absl::string_view data = "x") {
-  return absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", name, "}\ndata: {k: ", data, "}\n---\n");
+  return absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", name,
+                      "}\ndata: {k: ", data, "}\n---\n");
 }
 
 struct Options {
@@ -25,9 +27,10 @@ struct Options {
   bool allow_empty = false;
 };
 
-absl::StatusOr<RenderedBundle> Render(const std::vector<ManifestFile>& files, const Options& options = {}) {
-  return RenderBundle(files, {"IfNoDiff", options.default_namespace}, options.create_namespace, options.allow_empty,
-                      nullptr);
+absl::StatusOr<RenderedBundle> Render(const std::vector<ManifestFile>& files,
+                                      const Options& options = {}) {
+  return RenderBundle(files, {"IfNoDiff", options.default_namespace}, options.create_namespace,
+                      options.allow_empty, nullptr);
 }
 
 std::vector<std::string> Keys(const absl::StatusOr<RenderedBundle>& bundle) {
@@ -38,11 +41,14 @@ std::vector<std::string> Keys(const absl::StatusOr<RenderedBundle>& bundle) {
 }
 
 TEST(RenderTest, ObjectsAreSortedAndNamedByTheirDigest) {
-  absl::StatusOr<RenderedBundle> bundle = Render({{"b.yaml", ConfigMap("b")}, {"a.yaml", ConfigMap("a")}});
+  absl::StatusOr<RenderedBundle> bundle =
+      Render({{"b.yaml", ConfigMap("b")}, {"a.yaml", ConfigMap("a")}});
   ASSERT_THAT(bundle, IsOk());
   EXPECT_THAT(Keys(bundle), ElementsAre("ConfigMap a", "ConfigMap b", "Namespace shop"));
   const RenderedObject& first = bundle->objects[0];
-  EXPECT_EQ(first.json, "{\"apiVersion\":\"v1\",\"data\":{\"k\":\"x\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}");
+  EXPECT_EQ(first.json,
+            "{\"apiVersion\":\"v1\",\"data\":{\"k\":\"x\"},\"kind\":\"ConfigMap\",\"metadata\":{"
+            "\"name\":\"a\"}}");
   EXPECT_EQ(first.digest, Sha256(first.json));
   EXPECT_EQ(bundle->listing_digest, Sha256(bundle->listing));
   uint64_t bytes = bundle->listing.size();
@@ -57,7 +63,8 @@ TEST(RenderTest, ObjectsAreSortedAndNamedByTheirDigest) {
 TEST(RenderTest, GoldenDigestOfFeatureLevelOne) {
   absl::StatusOr<RenderedBundle> bundle = Render({{"a.yaml", ConfigMap("a")}});
   ASSERT_THAT(bundle, IsOk());
-  EXPECT_EQ(bundle->listing_digest.Hex(), "e8c2efbad3277cfa86fbe65ef541de8afa13332910701ce901a5380f727ae390");
+  EXPECT_EQ(bundle->listing_digest.Hex(),
+            "e8c2efbad3277cfa86fbe65ef541de8afa13332910701ce901a5380f727ae390");
 }
 
 TEST(RenderTest, TheNamespaceIsAddedWhenItIsWantedAndNotThere) {
@@ -65,8 +72,8 @@ TEST(RenderTest, TheNamespaceIsAddedWhenItIsWantedAndNotThere) {
   EXPECT_THAT(Keys(Render({{"a", ConfigMap("a")}}, {"kube-public"})), ElementsAre("ConfigMap a"));
   EXPECT_THAT(Keys(Render({{"a", ConfigMap("a")}}, {"shop", false})), ElementsAre("ConfigMap a"));
   // The bundle's own, with its labels, stays as it is.
-  absl::StatusOr<RenderedBundle> own =
-      Render({{"a", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: x}}\n"}});
+  absl::StatusOr<RenderedBundle> own = Render(
+      {{"a", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: x}}\n"}});
   EXPECT_THAT(Keys(own), ElementsAre("Namespace shop"));
   EXPECT_THAT(own->objects[0].json, HasSubstr("\"team\":\"x\""));
   // Another namespace of the bundle is not it.
@@ -76,45 +83,57 @@ TEST(RenderTest, TheNamespaceIsAddedWhenItIsWantedAndNotThere) {
 
 TEST(RenderTest, EmptinessMustBeMeant) {
   EXPECT_THAT(Render({}), HasReason(Reason::kBundleEmpty, HasSubstr("got none")));
-  EXPECT_THAT(Render({{"a", "# nothing\n---\nnull\n"}, {"b", ""}}), HasReason(Reason::kBundleEmpty, testing::_));
+  EXPECT_THAT(Render({{"a", "# nothing\n---\nnull\n"}, {"b", ""}}),
+              HasReason(Reason::kBundleEmpty, testing::_));
   absl::StatusOr<RenderedBundle> bundle = Render({{"a", ""}}, {"shop", true, true});
   EXPECT_THAT(Keys(bundle), IsEmpty());
   EXPECT_EQ(bundle->listing,
-            "{\"objects\":[],\"options\":{\"adoption\":\"IfNoDiff\",\"default_namespace\":\"shop\"},\"v\":1}");
+            "{\"objects\":[],\"options\":{\"adoption\":\"IfNoDiff\",\"default_namespace\":\"shop\"}"
+            ",\"v\":1}");
 }
 
 TEST(RenderTest, DuplicatesOverFilesAreRefused) {
-  EXPECT_THAT(Render({{"a.yaml", ConfigMap("a")}, {"b.yaml", ConfigMap("c") + ConfigMap("a")}}),
-              HasReason(Reason::kDuplicateObject,
-                        HasSubstr("ConfigMap a is there twice: a.yaml document 1 (line 1) and b.yaml document 2 (line 6)")));
+  EXPECT_THAT(
+      Render({{"a.yaml", ConfigMap("a")}, {"b.yaml", ConfigMap("c") + ConfigMap("a")}}),
+      HasReason(Reason::kDuplicateObject, HasSubstr("ConfigMap a is there twice: a.yaml document 1 "
+                                                    "(line 1) and b.yaml document 2 (line 6)")));
   // With the default namespace written out it is the same object.
   EXPECT_THAT(Render({{"a.yaml", ConfigMap("a")}, {"b.yaml", ConfigMap("a, namespace: shop")}}),
               HasReason(Reason::kDuplicateObject, HasSubstr("ConfigMap shop/a is there twice")));
-  EXPECT_THAT(Keys(Render({{"a.yaml", ConfigMap("a")}, {"b.yaml", ConfigMap("a, namespace: other")}})),
-              ElementsAre("ConfigMap a", "ConfigMap other/a", "Namespace shop"));
+  EXPECT_THAT(
+      Keys(Render({{"a.yaml", ConfigMap("a")}, {"b.yaml", ConfigMap("a, namespace: other")}})),
+      ElementsAre("ConfigMap a", "ConfigMap other/a", "Namespace shop"));
 }
 
 TEST(RenderTest, ErrorsNameTheFile) {
   EXPECT_THAT(Render({{"good.yaml", ConfigMap("a")}, {"bad.yaml", "kind: Pod\n"}}),
-              HasReason(Reason::kManifestInvalid, HasSubstr("bad.yaml document 1 (line 1): apiVersion is missing")));
-  EXPECT_THAT(Render({{"a", ConfigMap("a")}}, {"No_Namespace"}),
-              HasReason(Reason::kInvalidField, HasSubstr("default_namespace: want an RFC 1123 label")));
+              HasReason(Reason::kManifestInvalid,
+                        HasSubstr("bad.yaml document 1 (line 1): apiVersion is missing")));
+  EXPECT_THAT(
+      Render({{"a", ConfigMap("a")}}, {"No_Namespace"}),
+      HasReason(Reason::kInvalidField, HasSubstr("default_namespace: want an RFC 1123 label")));
 }
 
 TEST(RenderTest, LimitsOfABundle) {
   std::string many;
   for (int i = 0; i < 5000; ++i) {
-    absl::StrAppend(&many, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a", i, "\"}}");
+    absl::StrAppend(&many,
+                    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a", i,
+                    "\"}}");
   }
   EXPECT_THAT(Render({{"a", many}}, {"default"}), IsOk());
-  EXPECT_THAT(Render({{"a", many}}), HasReason(Reason::kLimitExceeded, HasSubstr("want at most 5000 objects, got 5001")));
+  EXPECT_THAT(Render({{"a", many}}),
+              HasReason(Reason::kLimitExceeded, HasSubstr("want at most 5000 objects, got 5001")));
   std::string big(1000 << 10, 'x');
   std::vector<ManifestFile> files;
   for (int i = 0; i < 17; ++i) {
-    files.push_back({absl::StrCat("f", i), absl::StrCat("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a",
-                                                        i, "\"},\"data\":{\"k\":\"", big, "\"}}")});
+    files.push_back(
+        {absl::StrCat("f", i),
+         absl::StrCat("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a", i,
+                      "\"},\"data\":{\"k\":\"", big, "\"}}")});
   }
-  EXPECT_THAT(Render(files), HasReason(Reason::kLimitExceeded, HasSubstr("want at most 16777216 bytes of JSON, got 17")));
+  EXPECT_THAT(Render(files), HasReason(Reason::kLimitExceeded,
+                                       HasSubstr("want at most 16777216 bytes of JSON, got 17")));
   files.pop_back();
   EXPECT_THAT(Render(files), IsOk());
 }

@@ -12,7 +12,8 @@ namespace {
 
 TEST(Names, Ids) {
   for (absl::string_view id : {"a", "a-b", "0x", "web-1"}) EXPECT_TRUE(IsId(id)) << id;
-  for (absl::string_view id : {"", "-a", "a-", "A", "a_b", "a.b", "ä"}) EXPECT_FALSE(IsId(id)) << id;
+  for (absl::string_view id : {"", "-a", "a-", "A", "a_b", "a.b", "ä"})
+    EXPECT_FALSE(IsId(id)) << id;
   EXPECT_TRUE(IsId(std::string(63, 'a')));
   EXPECT_FALSE(IsId(std::string(64, 'a')));
 }
@@ -27,15 +28,18 @@ TEST(Names, RoundTrip) {
 }
 
 TEST(Names, Refused) {
-  for (absl::string_view name : {"", "clusters", "clusters/", "clusters/A", "cluster/a", "clusters/a/b", "/clusters/a"}) {
+  for (absl::string_view name :
+       {"", "clusters", "clusters/", "clusters/A", "cluster/a", "clusters/a/b", "/clusters/a"}) {
     auto parsed = ParseName("name", "clusters", name);
     ASSERT_FALSE(parsed.ok()) << name;
     EXPECT_EQ(ErrorReason(parsed.status()), "INVALID_FIELD");
   }
-  for (absl::string_view name : {"projects/p/bundles", "projects/-/bundles/b", "projects/p/bundles/b/x"}) {
+  for (absl::string_view name :
+       {"projects/p/bundles", "projects/-/bundles/b", "projects/p/bundles/b/x"}) {
     EXPECT_FALSE(ParseBundleName("name", name).ok()) << name;
   }
-  for (absl::string_view name : {"projects/p/bundles/b/revisions/0", "projects/p/bundles/b/revisions/x"}) {
+  for (absl::string_view name :
+       {"projects/p/bundles/b/revisions/0", "projects/p/bundles/b/revisions/x"}) {
     EXPECT_FALSE(ParseRevisionName("name", name).ok()) << name;
   }
 }
@@ -84,8 +88,9 @@ TEST(Selector, Matches) {
 }
 
 TEST(Selector, Refused) {
-  for (const char* text : {"=b", "a b", "a=b c=d", "a in", "a in x", "a in (x", "a in (x y)", "a,,b", "a,", "!", "!a=b",
-                           "a>1", "-a=b", "a=b/c", "A/B/c", "a=b)", "(a)", "a!b", "_x"}) {
+  for (const char* text :
+       {"=b", "a b", "a=b c=d", "a in", "a in x", "a in (x", "a in (x y)", "a,,b", "a,", "!",
+        "!a=b", "a>1", "-a=b", "a=b/c", "A/B/c", "a=b)", "(a)", "a!b", "_x"}) {
     auto selector = Selector::Parse("spec.placement.selector", text);
     ASSERT_FALSE(selector.ok()) << text;
     EXPECT_EQ(ErrorReason(selector.status()), "INVALID_FIELD");
@@ -121,15 +126,28 @@ TEST(Validate, Bundles) {
   };
   const Case kCases[] = {
       {"label key", [](Bundle* b) { b->meta.labels["a b"] = ""; }, "metadata.labels[a b]"},
-      {"label value", [](Bundle* b) { b->meta.labels["a"] = "x y"; }, "must be empty, or at most 63"},
-      {"annotations", [](Bundle* b) { b->meta.annotations["a"] = std::string(70000, 'x'); }, "65536 bytes together"},
-      {"same path", [](Bundle* b) { b->spec.manifests.push_back(b->spec.manifests[0]); }, "must be unique in the bundle"},
+      {"label value", [](Bundle* b) { b->meta.labels["a"] = "x y"; },
+       "must be empty, or at most 63"},
+      {"annotations", [](Bundle* b) { b->meta.annotations["a"] = std::string(70000, 'x'); },
+       "65536 bytes together"},
+      {"same path", [](Bundle* b) { b->spec.manifests.push_back(b->spec.manifests[0]); },
+       "must be unique in the bundle"},
       {"no path", [](Bundle* b) { b->spec.manifests[0].path.clear(); }, "spec.manifests[0].path"},
-      {"no content", [](Bundle* b) { b->spec.manifests[0] = {"a.yaml", "", {}, 0}; }, "must have content"},
+      {"no content",
+       [](Bundle* b) {
+         b->spec.manifests[0] = {"a.yaml", "", {}, 0};
+       },
+       "must have content"},
       {"namespace", [](Bundle* b) { b->spec.default_namespace = "A"; }, "spec.defaultNamespace"},
-      {"nothing named", [](Bundle* b) { b->spec.placement->selector.reset(); }, "at least one of clusterSets"},
-      {"twice", [](Bundle* b) { b->spec.placement->names = {"a", "a"}; }, "spec.placement.names[1]"},
-      {"selector", [](Bundle* b) { b->spec.placement->selector = "a=b c"; }, "`spec.placement.selector`: must have ','"},
+      {"nothing named", [](Bundle* b) { b->spec.placement->selector.reset(); },
+       "at least one of clusterSets"},
+      {"twice",
+       [](Bundle* b) {
+         b->spec.placement->names = {"a", "a"};
+       },
+       "spec.placement.names[1]"},
+      {"selector", [](Bundle* b) { b->spec.placement->selector = "a=b c"; },
+       "`spec.placement.selector`: must have ','"},
   };
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -162,7 +180,8 @@ TEST(Validate, Others) {
 
   Cluster cluster;
   EXPECT_EQ(Verdict(cluster), "");
-  cluster.spec.taints = {{"a", "b", TaintEffect::kNoSchedule, {}}, {"a", "c", TaintEffect::kNoSchedule, {}}};
+  cluster.spec.taints = {{"a", "b", TaintEffect::kNoSchedule, {}},
+                         {"a", "c", TaintEffect::kNoSchedule, {}}};
   EXPECT_NE(Verdict(cluster).find("spec.taints[1]"), std::string::npos);
 }
 
@@ -180,7 +199,8 @@ TEST(Validate, AllViolationsAreTold) {
 }
 
 TEST(NearestWord, Finds) {
-  const std::vector<std::string> kWords = {"manifests", "defaultNamespace", "placement", "allowEmpty"};
+  const std::vector<std::string> kWords = {"manifests", "defaultNamespace", "placement",
+                                           "allowEmpty"};
   EXPECT_EQ(NearestWord("manifest", kWords), "manifests");
   EXPECT_EQ(NearestWord("plaecment", kWords), "placement");
   EXPECT_EQ(NearestWord("AllowEmpy", kWords), "allowEmpty");

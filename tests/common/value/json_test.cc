@@ -1,4 +1,5 @@
-// JSON in and out: what is read, what is refused and where, and how text is written for a YAML 1.1 reader.
+// JSON in and out: what is read, what is refused and where, and how text is written for a YAML 1.1
+// reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,8 @@ using testing::HasSubstr;
 
 TEST(JsonTest, ReadsEveryKindOfValue) {
   absl::StatusOr<Value> value = ParseJson(
-      " {\"n\": null, \"t\": true, \"f\": false, \"i\": -7, \"d\": 1.5, \"s\": \"x\", \"a\": [1, [], {}]}\n ");
+      " {\"n\": null, \"t\": true, \"f\": false, \"i\": -7, \"d\": 1.5, \"s\": \"x\", \"a\": [1, "
+      "[], {}]}\n ");
   ASSERT_THAT(value, IsOk());
   EXPECT_EQ(FormatJson(*value),
             "{\"a\":[1,[],{}],\"d\":1.5,\"f\":false,\"i\":-7,\"n\":null,\"s\":\"x\",\"t\":true}");
@@ -63,8 +65,10 @@ TEST(JsonTest, RefusesWithPlace) {
   };
   const Case cases[] = {
       {"empty", "", Reason::kManifestInvalid, "line 1 column 1: the text ends too early"},
-      {"duplicate key", "{\"a\":{\"b\":1,\n\"b\":2}}", Reason::kDuplicateKey, "line 2 column 4: .a.b: the key is there twice"},
-      {"duplicate by escape", "{\"a\":1,\"\\u0061\":2}", Reason::kDuplicateKey, ".a: the key is there twice"},
+      {"duplicate key", "{\"a\":{\"b\":1,\n\"b\":2}}", Reason::kDuplicateKey,
+       "line 2 column 4: .a.b: the key is there twice"},
+      {"duplicate by escape", "{\"a\":1,\"\\u0061\":2}", Reason::kDuplicateKey,
+       ".a: the key is there twice"},
       {"overflow", "[0, 1E400]", Reason::kManifestInvalid, "[1]: the number is out of range"},
       {"trailing", "{} x", Reason::kManifestInvalid, "text after the end"},
       {"trailing comma", "[1,]", Reason::kManifestInvalid, "no JSON value"},
@@ -82,7 +86,8 @@ TEST(JsonTest, RefusesWithPlace) {
       {"short hex", "\"\\u12\"", Reason::kManifestInvalid, "four hexadecimal digits"},
       {"lone high surrogate", "\"\\ud83d\"", Reason::kManifestInvalid, "half of a surrogate pair"},
       {"lone low surrogate", "\"\\ude00\"", Reason::kManifestInvalid, "half of a surrogate pair"},
-      {"two high surrogates", "\"\\ud83d\\ud83d\"", Reason::kManifestInvalid, "half of a surrogate pair"},
+      {"two high surrogates", "\"\\ud83d\\ud83d\"", Reason::kManifestInvalid,
+       "half of a surrogate pair"},
       {"not UTF-8", "{\"k\": \"\xff\"}", Reason::kManifestInvalid, ".k: the text is not UTF-8"},
       {"overlong", "\"\xc0\x80\"", Reason::kManifestInvalid, "not UTF-8"},
       {"surrogate in UTF-8", "\"\xed\xa0\x80\"", Reason::kManifestInvalid, "not UTF-8"},
@@ -90,8 +95,10 @@ TEST(JsonTest, RefusesWithPlace) {
       {"beyond Unicode", "\"\xf4\x90\x80\x80\"", Reason::kManifestInvalid, "not UTF-8"},
       {"key no string", "{1:2}", Reason::kManifestInvalid, "want a key in double quotes"},
       {"single quotes", "{'a':2}", Reason::kManifestInvalid, "want a key in double quotes"},
-      {"too deep", std::string(1001, '[') + std::string(1001, ']'), Reason::kManifestInvalid, "nested deeper than 1000"},
-      {"far too deep", std::string(1 << 20, '['), Reason::kManifestInvalid, "nested deeper than 1000"},
+      {"too deep", std::string(1001, '[') + std::string(1001, ']'), Reason::kManifestInvalid,
+       "nested deeper than 1000"},
+      {"far too deep", std::string(1 << 20, '['), Reason::kManifestInvalid,
+       "nested deeper than 1000"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -104,7 +111,8 @@ TEST(JsonTest, NestingUpToTheLimitIsRead) {
 }
 
 TEST(JsonTest, EscapesAreRead) {
-  absl::StatusOr<Value> value = ParseJson("\"\\/\\b\\f\\n\\r\\t\\\\\\\"\\u00e9\\ud83d\\ude00\\u0000\"");
+  absl::StatusOr<Value> value =
+      ParseJson("\"\\/\\b\\f\\n\\r\\t\\\\\\\"\\u00e9\\ud83d\\ude00\\u0000\"");
   ASSERT_THAT(value, IsOk());
   EXPECT_EQ(*value->string(), std::string("/\b\f\n\r\t\\\"\xc3\xa9\xf0\x9f\x98\x80\0", 15));
 }
@@ -138,7 +146,11 @@ TEST(JsonTest, WritesOnlyWhatAYamlParserReadsBack) {
       {"byte-order mark", "\xef\xbb\xbf", "\"\\ufeff\""},
       {"noncharacters", "\xef\xbf\xbe\xef\xbf\xbf", "\"\\ufffe\\uffff\""},
       {"beyond the BMP raw", "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},
-      {"ill-formed replaced", "a\xff" "b", "\"a\xef\xbf\xbd" "b\""},
+      {"ill-formed replaced",
+       "a\xff"
+       "b",
+       "\"a\xef\xbf\xbd"
+       "b\""},
       {"word stays a string", "yes", "\"yes\""},
   };
   for (const Case& c : cases) {

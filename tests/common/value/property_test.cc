@@ -1,5 +1,5 @@
-// Random trees: what is written is read back; the reader agrees with a second, independent one; damaged text never does
-// more than give an error.
+// Random trees: what is written is read back; the reader agrees with a second, independent one;
+// damaged text never does more than give an error.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 namespace nave {
 namespace {
 
-// Counts what the generator made, so that a property cannot pass by never meeting its special cases.
+// Counts what the generator made, so that a property cannot pass by never meeting its special
+// cases.
 struct Shares {
   int values = 0;
   int odd_strings = 0;
@@ -23,15 +24,17 @@ struct Shares {
 };
 
 std::string RandomString(SplitMix& random, Shares& shares) {
-  static const uint32_t kOdd[] = {0,      '\t', '\n',   '\r',   '"',    '\\',   '/',    ':',    '#',     '-',     ' ',
-                                  0x7f,   0x80, 0x85,   0xa0,   0xe9,   0x2028, 0x2029, 0xfeff, 0xfffe,  0xffff,
-                                  0x1f600, '\'', '{',   '[',    '&',    '*',    '!',    '|',    '>',     '%'};
+  static const uint32_t kOdd[] = {0,      '\t',   '\n',   '\r',   '"',    '\\',    '/',  ':',
+                                  '#',    '-',    ' ',    0x7f,   0x80,   0x85,    0xa0, 0xe9,
+                                  0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff, 0x1f600, '\'', '{',
+                                  '[',    '&',    '*',    '!',    '|',    '>',     '%'};
   std::string text;
   bool odd = random.Below(3) == 0;
   shares.odd_strings += odd;
   for (uint64_t size = random.Below(12); size > 0; --size) {
     bool pick_odd = odd && random.Below(2) == 0;
-    Utf8Append(&text, pick_odd ? kOdd[random.Below(std::size(kOdd))] : static_cast<uint32_t>('0' + random.Below(75)));
+    Utf8Append(&text, pick_odd ? kOdd[random.Below(std::size(kOdd))]
+                               : static_cast<uint32_t>('0' + random.Below(75)));
   }
   return text;
 }
@@ -39,10 +42,14 @@ std::string RandomString(SplitMix& random, Shares& shares) {
 Value RandomValue(SplitMix& random, int depth, Shares& shares) {
   ++shares.values;
   switch (random.Below(depth > 0 ? 9 : 6)) {
-    case 0: return Value();
-    case 1: return Value(random.Below(2) == 0);
-    case 2: return Value(static_cast<int64_t>(random.Next()));
-    case 3: return Value(static_cast<int64_t>(random.Below(2000)) - 1000);
+    case 0:
+      return Value();
+    case 1:
+      return Value(random.Below(2) == 0);
+    case 2:
+      return Value(static_cast<int64_t>(random.Next()));
+    case 3:
+      return Value(static_cast<int64_t>(random.Below(2000)) - 1000);
     case 4: {
       ++shares.doubles;
       // A fraction: whole numbers are read as integers.
@@ -51,11 +58,13 @@ Value RandomValue(SplitMix& random, int depth, Shares& shares) {
       int64_t truncated = static_cast<int64_t>(std::min(number, 1e18));
       return number < 1e18 && static_cast<double>(truncated) == number ? Value(0.5) : Value(number);
     }
-    case 5: return Value(RandomString(random, shares));
+    case 5:
+      return Value(RandomString(random, shares));
     case 6: {
       ++shares.containers;
       Array items;
-      for (uint64_t i = random.Below(5); i > 0; --i) items.push_back(RandomValue(random, depth - 1, shares));
+      for (uint64_t i = random.Below(5); i > 0; --i)
+        items.push_back(RandomValue(random, depth - 1, shares));
       return Value(std::move(items));
     }
     default: {
@@ -85,12 +94,14 @@ TEST(PropertyTest, WrittenTreesAreReadBack) {
       absl::StatusOr<std::vector<YamlDocument>> yaml = ParseYamlStream(text, nullptr);
       ASSERT_TRUE(yaml.ok()) << "seed " << seed << " " << yaml.status() << "\n" << text;
       bool wrapped = text[0] == 'k' && text.size() == json.size() + 3;
-      Value got = yaml->empty() ? Value() : wrapped ? *(*yaml)[0].value.Find("k") : (*yaml)[0].value;
+      Value got = yaml->empty() ? Value()
+                  : wrapped     ? *(*yaml)[0].value.Find("k")
+                                : (*yaml)[0].value;
       ASSERT_EQ(got, value) << "seed " << seed << "\n" << text;
     }
   }
-  std::printf("values %d, odd strings %d, doubles %d, containers %d\n", shares.values, shares.odd_strings,
-              shares.doubles, shares.containers);
+  std::printf("values %d, odd strings %d, doubles %d, containers %d\n", shares.values,
+              shares.odd_strings, shares.doubles, shares.containers);
   EXPECT_GT(shares.odd_strings, shares.values / 20);
   EXPECT_GT(shares.doubles, shares.values / 20);
   EXPECT_GT(shares.containers, shares.values / 20);
@@ -98,8 +109,10 @@ TEST(PropertyTest, WrittenTreesAreReadBack) {
 
 Value FromOracle(const nlohmann::json& json) {
   switch (json.type()) {
-    case nlohmann::json::value_t::boolean: return Value(json.get<bool>());
-    case nlohmann::json::value_t::number_integer: return Value(json.get<int64_t>());
+    case nlohmann::json::value_t::boolean:
+      return Value(json.get<bool>());
+    case nlohmann::json::value_t::number_integer:
+      return Value(json.get<int64_t>());
     case nlohmann::json::value_t::number_unsigned: {
       uint64_t number = json.get<uint64_t>();
       if (number > static_cast<uint64_t>(INT64_MAX)) return Value(static_cast<double>(number));
@@ -111,7 +124,8 @@ Value FromOracle(const nlohmann::json& json) {
       int64_t integer = value.IntOr(1);
       return integer == 1 && value.IntOr(2) == 2 ? value : Value(integer);
     }
-    case nlohmann::json::value_t::string: return Value(json.get<std::string>());
+    case nlohmann::json::value_t::string:
+      return Value(json.get<std::string>());
     case nlohmann::json::value_t::array: {
       Array items;
       for (const nlohmann::json& item : json) items.push_back(FromOracle(item));
@@ -122,7 +136,8 @@ Value FromOracle(const nlohmann::json& json) {
       for (const auto& [key, member] : json.items()) members[key] = FromOracle(member);
       return Value(std::move(members));
     }
-    default: return Value();
+    default:
+      return Value();
   }
 }
 
@@ -133,9 +148,14 @@ std::string Damage(SplitMix& random, std::string text) {
     size_t at = random.Below(text.size());
     char byte = kBytes[random.Below(sizeof(kBytes) - 1)];
     switch (random.Below(3)) {
-      case 0: text[at] = byte; break;
-      case 1: text.erase(at, 1 + random.Below(3)); break;
-      default: text.insert(at, 1, byte);
+      case 0:
+        text[at] = byte;
+        break;
+      case 1:
+        text.erase(at, 1 + random.Below(3));
+        break;
+      default:
+        text.insert(at, 1, byte);
     }
   }
   return text;
@@ -156,7 +176,8 @@ TEST(PropertyTest, TheReaderAgreesWithASecondOne) {
                      (ours.status().message().find("twice") != absl::string_view::npos ||
                       ours.status().message().find("out of range") != absl::string_view::npos));
     if (stricter) continue;
-    ASSERT_EQ(ours.ok(), !oracle.is_discarded()) << "seed " << seed << " " << text << " " << ours.status();
+    ASSERT_EQ(ours.ok(), !oracle.is_discarded())
+        << "seed " << seed << " " << text << " " << ours.status();
     ours.ok() ? ++accepted : ++refused;
     if (ours.ok()) {
       ASSERT_EQ(*ours, FromOracle(oracle)) << "seed " << seed << " " << text;
@@ -173,10 +194,12 @@ TEST(PropertyTest, DamagedYamlNeverDoesMoreThanFail) {
   for (uint64_t seed = 0; seed < 5000; ++seed) {
     SplitMix random(seed);
     std::string text = FormatYaml(RandomValue(random, 4, shares));
-    absl::StatusOr<std::vector<YamlDocument>> documents = ParseYamlStream(Damage(random, text), nullptr);
+    absl::StatusOr<std::vector<YamlDocument>> documents =
+        ParseYamlStream(Damage(random, text), nullptr);
     if (documents.ok()) continue;
     ++refused;
-    EXPECT_NE(documents.status().message().find("line"), absl::string_view::npos) << documents.status();
+    EXPECT_NE(documents.status().message().find("line"), absl::string_view::npos)
+        << documents.status();
   }
   std::printf("refused %d of 5000\n", refused);
   EXPECT_GT(refused, 250);

@@ -1,5 +1,6 @@
-// Goal: the file form and the messages say the same in both directions, and bad files get an error that helps. Method: a
-// full message of each kind through YAML and back; tables of files that must be refused.
+// Goal: the file form and the messages say the same in both directions, and bad files get an error
+// that helps. Method: a full message of each kind through YAML and back; tables of files that must
+// be refused.
 #include "common/wire/file_form.h"
 
 #include <google/protobuf/util/message_differencer.h>
@@ -31,7 +32,8 @@ Value Yaml(absl::string_view text) {
 
 // What the hub's answer says once it is applied again: everything but etag and status.
 void DropOutput(Message* message) {
-  message->GetReflection()->ClearField(message, message->GetDescriptor()->FindFieldByName("status"));
+  message->GetReflection()->ClearField(message,
+                                       message->GetDescriptor()->FindFieldByName("status"));
   message->GetReflection()->ClearField(message, message->GetDescriptor()->FindFieldByName("etag"));
 }
 
@@ -68,14 +70,16 @@ Bundle SampleBundle() {
   bundle.id = "web";
   bundle.meta = SampleMeta();
   std::string content = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
-  bundle.spec.manifests = {{"a.yaml", content, Sha256(content), content.size()}, {"b.yaml", "", Sha256("b"), 1}};
+  bundle.spec.manifests = {{"a.yaml", content, Sha256(content), content.size()},
+                           {"b.yaml", "", Sha256("b"), 1}};
   bundle.spec.default_namespace = "shop";
   bundle.spec.create_namespace = false;
   PlacementSpec& placement = bundle.spec.placement.emplace();
   placement.selector = "";
   placement.names = {"eu-1"};
   bundle.status.revision = 4;
-  bundle.status.conditions.push_back({"Ready", ConditionStatus::kFalse, "ApplyFailed", "x", SampleMeta().create_time, 3});
+  bundle.status.conditions.push_back(
+      {"Ready", ConditionStatus::kFalse, "ApplyFailed", "x", SampleMeta().create_time, 3});
   return bundle;
 }
 
@@ -87,7 +91,8 @@ TEST(FileForm, EveryKindSurvives) {
   Cluster cluster;
   cluster.id = "eu-1";
   cluster.meta = SampleMeta();
-  cluster.spec.taints.push_back({"a", "b", TaintEffect::kPreferNoSchedule, absl::FromUnixSeconds(5)});
+  cluster.spec.taints.push_back(
+      {"a", "b", TaintEffect::kPreferNoSchedule, absl::FromUnixSeconds(5)});
   cluster.status.facts.node_versions["v1"] = 2;
   v1::Cluster cluster_proto;
   ToProto(cluster, &cluster_proto);
@@ -191,30 +196,38 @@ TEST(FileForm, Refused) {
     const char* says;
   };
   const Case kCases[] = {
-      {"unknown", "manifest: []", "UNKNOWN_FIELD", "`spec.manifest`: is not a field; did you mean 'manifests'?"},
+      {"unknown", "manifest: []", "UNKNOWN_FIELD",
+       "`spec.manifest`: is not a field; did you mean 'manifests'?"},
       {"unknown deep", "placement: {selectr: a}", "UNKNOWN_FIELD", "`spec.placement.selectr`"},
-      {"no near name", "xyzzyfoo: 1", "UNKNOWN_FIELD", "must be one of manifests, defaultNamespace"},
+      {"no near name", "xyzzyfoo: 1", "UNKNOWN_FIELD",
+       "must be one of manifests, defaultNamespace"},
       {"overrides", "overrides: [{target: {}}]", "NOT_SUPPORTED_YET", "`spec.overrides`"},
       {"strategy", "strategy: {waves: []}", "NOT_SUPPORTED_YET", "`spec.strategy`"},
       {"depends", "dependsOn: [a]", "NOT_SUPPORTED_YET", "`spec.dependsOn`"},
       {"replicas", "replica_scheduling: []", "NOT_SUPPORTED_YET", "replica_scheduling"},
       {"suspend", "suspend: true", "NOT_SUPPORTED_YET", "`spec.suspend`"},
       {"placement ref", "placementRef: x", "NOT_SUPPORTED_YET", "`spec.placementRef`"},
-      {"tolerations", "placement: {tolerations: []}", "NOT_SUPPORTED_YET", "`spec.placement.tolerations`"},
+      {"tolerations", "placement: {tolerations: []}", "NOT_SUPPORTED_YET",
+       "`spec.placement.tolerations`"},
       {"spread", "placement: {spreadConstraints: []}", "NOT_SUPPORTED_YET", "spreadConstraints"},
-      {"type", "defaultNamespace: 5", "INVALID_FIELD", "must be a string, got a number; put it in quotes"},
+      {"type", "defaultNamespace: 5", "INVALID_FIELD",
+       "must be a string, got a number; put it in quotes"},
       {"list", "manifests: {}", "INVALID_FIELD", "`spec.manifests`: must be a list, got a mapping"},
       {"element", "manifests: [{path: 1}]", "INVALID_FIELD", "`spec.manifests[0].path`"},
       {"enum", "adoption: Sometimes", "INVALID_FIELD", "must be one of IfNoDiff, Always, Never"},
       {"bool", "allowEmpty: maybe", "INVALID_FIELD", "must be true or false"},
-      {"both spellings", "allowEmpty: true\n  allow_empty: true", "INVALID_FIELD", "both spellings"},
-      {"bytes", "manifests: [{content: {base64: '%'}}]", "INVALID_FIELD", "`spec.manifests[0].content`"},
+      {"both spellings", "allowEmpty: true\n  allow_empty: true", "INVALID_FIELD",
+       "both spellings"},
+      {"bytes", "manifests: [{content: {base64: '%'}}]", "INVALID_FIELD",
+       "`spec.manifests[0].content`"},
       {"integer", "manifests: [{size: -1}]", "INVALID_FIELD", "must be from 0"},
   };
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
     std::string text =
-        std::string("apiVersion: nave.dev/v1\nkind: Bundle\nmetadata: {name: web, project: p}\nspec:\n  ") + c.spec;
+        std::string(
+            "apiVersion: nave.dev/v1\nkind: Bundle\nmetadata: {name: web, project: p}\nspec:\n  ") +
+        c.spec;
     auto read = FromFile(Yaml(text), "");
     ASSERT_FALSE(read.ok());
     EXPECT_EQ(ErrorReason(read.status()), c.reason);
@@ -235,9 +248,12 @@ TEST(FileForm, RefusedAtTheTop) {
       {"{apiVersion: nave.dev/v1, kind: Bundle}", "`metadata`: must be set"},
       {"{apiVersion: nave.dev/v1, kind: Bundle, metadata: {}}", "`metadata.name`: must be set"},
       {"{apiVersion: nave.dev/v1, kind: Bundle, metadata: {nmae: a}}", "did you mean 'name'"},
-      {"{apiVersion: nave.dev/v1, kind: Cluster, metadata: {name: a, project: b}}", "`metadata.project`"},
-      {"{apiVersion: nave.dev/v1, kind: Bundle, metadata: {name: a}, specs: {}}", "did you mean 'spec'"},
-      {"{apiVersion: nave.dev/v1, kind: Bundle, metadata: {name: a, labels: {x: 1}}}", "`metadata.labels[x]`"},
+      {"{apiVersion: nave.dev/v1, kind: Cluster, metadata: {name: a, project: b}}",
+       "`metadata.project`"},
+      {"{apiVersion: nave.dev/v1, kind: Bundle, metadata: {name: a}, specs: {}}",
+       "did you mean 'spec'"},
+      {"{apiVersion: nave.dev/v1, kind: Bundle, metadata: {name: a, labels: {x: 1}}}",
+       "`metadata.labels[x]`"},
   };
   for (const Case& c : kCases) {
     auto read = FromFile(Yaml(c.text), "p");

@@ -1,4 +1,5 @@
-// Goal: an error reaches the caller with reason, fields and next step, exactly one ErrorInfo, and within gRPC's limits.
+// Goal: an error reaches the caller with reason, fields and next step, exactly one ErrorInfo, and
+// within gRPC's limits.
 #include "common/wire/grpc_status.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,9 @@ Detail Find(const google::rpc::Status& wire) {
 
 TEST(GrpcStatus, RoundTrip) {
   absl::Status status = MakeError(Reason::kClusterStateConflict, "cluster \"a\": is revoked",
-                                  {{"resource", "clusters/a"}, {"state", "Revoked"}, {"retry_after", "1.5s"},
+                                  {{"resource", "clusters/a"},
+                                   {"state", "Revoked"},
+                                   {"retry_after", "1.5s"},
                                    {"help", "navectl token create --cluster a --rejoin"}});
   grpc::Status wire = ToGrpcStatus(status, "req-1");
   EXPECT_EQ(wire.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -53,7 +56,8 @@ TEST(GrpcStatus, RoundTrip) {
   EXPECT_EQ(ErrorReason(back), "CLUSTER_STATE_CONFLICT");
   ErrorMetadata metadata = ErrorMetadataOf(back);
   auto has = [&](const std::string& key, const std::string& value) {
-    return std::find(metadata.begin(), metadata.end(), std::make_pair(key, value)) != metadata.end();
+    return std::find(metadata.begin(), metadata.end(), std::make_pair(key, value)) !=
+           metadata.end();
   };
   EXPECT_TRUE(has("state", "Revoked"));
   EXPECT_TRUE(has("retry_after", "1.5s"));
@@ -84,16 +88,20 @@ TEST(GrpcStatus, EveryDetailTypeOnceAndWithinLimits) {
   EXPECT_LE(wire.error_message().size() + wire.error_details().size(), 6000u);
   std::set<std::string> types;
   google::rpc::Status details = Wire(wire);
-  for (const auto& any : details.details()) EXPECT_TRUE(types.insert(any.type_url()).second) << any.type_url();
+  for (const auto& any : details.details())
+    EXPECT_TRUE(types.insert(any.type_url()).second) << any.type_url();
   EXPECT_EQ(types.count("type.googleapis.com/google.rpc.ErrorInfo"), 1u);
 }
 
 TEST(GrpcStatus, ErrorsWithoutOurDetails) {
   EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok());
   EXPECT_TRUE(FromGrpcStatus(grpc::Status::OK).ok());
-  EXPECT_EQ(ErrorReason(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNAVAILABLE, "x"))), "HUB_UNREACHABLE");
-  EXPECT_EQ(ErrorReason(FromGrpcStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "x"))), "TIMEOUT");
-  EXPECT_EQ(ErrorReason(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "x", "garbage"))), "INTERNAL");
+  EXPECT_EQ(ErrorReason(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNAVAILABLE, "x"))),
+            "HUB_UNREACHABLE");
+  EXPECT_EQ(ErrorReason(FromGrpcStatus(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "x"))),
+            "TIMEOUT");
+  EXPECT_EQ(ErrorReason(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "x", "garbage"))),
+            "INTERNAL");
   google::rpc::Status wire = Wire(ToGrpcStatus(absl::InternalError("boom")));
   EXPECT_EQ(Find<google::rpc::ErrorInfo>(wire).reason(), "INTERNAL");
 }

@@ -1,5 +1,5 @@
-// Goal: every frame survives the wire, and no bytes whatever do harm. Method: round trips, a table of frames that must be
-// refused, and seeded mutations of good frames.
+// Goal: every frame survives the wire, and no bytes whatever do harm. Method: round trips, a table
+// of frames that must be refused, and seeded mutations of good frames.
 #include "common/wire/link.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ AssignmentStatus SampleStatus() {
   status.phase = Phase::kPruneWaiting;
   status.health = Health::kDegraded;
   status.counts = {10, 9, 8, 2};
-  status.not_ok.push_back({"apps", "v1", "Deployment", "shop", "web", Health::kProgressing, true, "Progressing",
-                           "1 of 2 updated", kTime});
+  status.not_ok.push_back({"apps", "v1", "Deployment", "shop", "web", Health::kProgressing, true,
+                           "Progressing", "1 of 2 updated", kTime});
   status.not_ok_total = 7;
   status.reason = "PruneWaiting";
   status.message = "waits";
@@ -55,7 +55,8 @@ std::vector<AgentFrame> SampleAgentFrames() {
   hello.facts.kubernetes_version = "v1.32.4";
   hello.facts.nodes = 2;
   hello.facts.node_versions = {{"v1.32.4", 2}};
-  hello.facts.conditions.push_back({"ApiServer", ConditionStatus::kFalse, "ApiServerUnavailable", "x", kTime, 0});
+  hello.facts.conditions.push_back(
+      {"ApiServer", ConditionStatus::kFalse, "ApiServerUnavailable", "x", kTime, 0});
   Hello first;
   first.instance_id = Key(2);
   KeySet set;
@@ -103,7 +104,8 @@ std::vector<HubFrame> SampleHubFrames() {
   frames[0].body = welcome;
   frames[1].body = Refusal{RefusalReason::kOverloaded, "later", absl::Milliseconds(250)};
   frames[2].body = batch;
-  frames[2].blobs = {std::make_shared<Blob>(Blob{{}, "one"}), std::make_shared<Blob>(Blob{{}, std::string(300, 'x')})};
+  frames[2].blobs = {std::make_shared<Blob>(Blob{{}, "one"}),
+                     std::make_shared<Blob>(Blob{{}, std::string(300, 'x')})};
   frames[3].body = StatusAck{4};
   frames[4].body = Pong{};
   frames[5].body = Drain{};
@@ -145,7 +147,8 @@ TEST(Link, EveryRefusalReasonSurvives) {
     auto parsed = ParseHubFrame(SerializeHubFrame(frame));
     ASSERT_TRUE(parsed.ok());
     EXPECT_TRUE(parsed->body == frame.body);
-    EXPECT_EQ(FormatRefusalReason(std::get<Refusal>(parsed->body).reason) == "UNSPECIFIED", reason == 0);
+    EXPECT_EQ(FormatRefusalReason(std::get<Refusal>(parsed->body).reason) == "UNSPECIFIED",
+              reason == 0);
   }
 }
 
@@ -190,10 +193,15 @@ TEST(Link, RefusesBadAgentFrames) {
          key->set_digest(std::string(32, 'a'));
        },
        "unknown value 0"},
-      {"rejection", [](pb::AgentFrame* f) { f->mutable_desired_ack()->add_rejected()->set_key("x"); }, "16 bytes"},
-      {"gone", [](pb::AgentFrame* f) { f->mutable_status_batch()->add_gone("x"); }, "status_batch.gone"},
+      {"rejection",
+       [](pb::AgentFrame* f) { f->mutable_desired_ack()->add_rejected()->set_key("x"); },
+       "16 bytes"},
+      {"gone", [](pb::AgentFrame* f) { f->mutable_status_batch()->add_gone("x"); },
+       "status_batch.gone"},
       {"status digest",
-       [](pb::AgentFrame* f) { f->mutable_status_batch()->add_changed()->set_key(std::string(16, 'k')); },
+       [](pb::AgentFrame* f) {
+         f->mutable_status_batch()->add_changed()->set_key(std::string(16, 'k'));
+       },
        "want 32 bytes"},
   };
   for (const Case& c : kCases) {
@@ -294,9 +302,14 @@ TEST(Link, MutatedFramesNeverCrash) {
     for (int change = random() % 4; change >= 0 && !bytes.empty(); --change) {
       size_t at = random() % bytes.size();
       switch (random() % 3) {
-        case 0: bytes[at] = static_cast<char>(random()); break;
-        case 1: bytes.erase(at, random() % 9); break;
-        default: bytes.insert(at, bytes.substr(random() % bytes.size(), 12));
+        case 0:
+          bytes[at] = static_cast<char>(random());
+          break;
+        case 1:
+          bytes.erase(at, random() % 9);
+          break;
+        default:
+          bytes.insert(at, bytes.substr(random() % bytes.size(), 12));
       }
     }
     auto agent = ParseAgentFrame(bytes);
@@ -319,10 +332,17 @@ TEST(Scalars, Utf8) {
     bool valid;
   };
   const Case kCases[] = {
-      {"ascii", "abc", true},         {"two", "\xc3\xa9", true},         {"three", "\xe2\x82\xac", true},
-      {"four", "\xf0\x9f\x98\x80", true}, {"overlong", "\xc0\x80", false}, {"surrogate", "\xed\xa0\x80", false},
-      {"beyond", "\xf4\x90\x80\x80", false}, {"cut", "\xe2\x82", false},  {"lone", "\x80", false},
-      {"overlong 3", "\xe0\x80\x80", false}, {"overlong 4", "\xf0\x80\x80\x80", false},
+      {"ascii", "abc", true},
+      {"two", "\xc3\xa9", true},
+      {"three", "\xe2\x82\xac", true},
+      {"four", "\xf0\x9f\x98\x80", true},
+      {"overlong", "\xc0\x80", false},
+      {"surrogate", "\xed\xa0\x80", false},
+      {"beyond", "\xf4\x90\x80\x80", false},
+      {"cut", "\xe2\x82", false},
+      {"lone", "\x80", false},
+      {"overlong 3", "\xe0\x80\x80", false},
+      {"overlong 4", "\xf0\x80\x80\x80", false},
   };
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);

@@ -1,4 +1,5 @@
-// Goal: only known callers come in, only with the rights that their bindings give, and a refusal says what is missing.
+// Goal: only known callers come in, only with the rights that their bindings give, and a refusal
+// says what is missing.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ std::string Line(absl::string_view user, absl::string_view groups, absl::string_
 }
 
 TEST(TokenTable, Parses) {
-  auto table = TokenTable::Parse(absl::StrCat("# tokens\n\n", Line("alice", "ops,dev", "t1"), Line("bob", "-", "t2")));
+  auto table = TokenTable::Parse(
+      absl::StrCat("# tokens\n\n", Line("alice", "ops,dev", "t1"), Line("bob", "-", "t2")));
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_NE(table->Find("t1"), nullptr);
   EXPECT_EQ(table->Find("t1")->groups, (std::vector<std::string>{"ops", "dev"}));
@@ -140,17 +142,20 @@ TEST(Rights, BindingsGrant) {
       {"hub viewer anywhere", vic, Role::kViewer, Scope::OfProject("bank"), true},
       {"hub viewer writes nothing", vic, Role::kEditor, Scope::OfProject("bank"), false},
       {"built in", admin, Role::kAdmin, Scope::Hub(), true},
-      {"nobody", Caller{"x", {}, Caller::Via::kToken, ""}, Role::kViewer, Scope::OfProject("shop"), false},
+      {"nobody", Caller{"x", {}, Caller::Via::kToken, ""}, Role::kViewer, Scope::OfProject("shop"),
+       false},
   };
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(Rights(c.caller, bindings).May(c.role, c.scope), c.may);
     EXPECT_EQ(Rights(c.caller, bindings).Check(c.role, c.scope, "look").ok(), c.may);
   }
-  absl::Status refused = Rights(eve, bindings).Check(Role::kAdmin, Scope::OfClusterSet("eu"), "accept clusters");
+  absl::Status refused =
+      Rights(eve, bindings).Check(Role::kAdmin, Scope::OfClusterSet("eu"), "accept clusters");
   EXPECT_EQ(ErrorReason(refused), "PERMISSION_DENIED");
   EXPECT_EQ(refused.message(),
-            "user \"eve\": to accept clusters one must be admin of cluster set \"eu\"; this user is editor of project "
+            "user \"eve\": to accept clusters one must be admin of cluster set \"eu\"; this user "
+            "is editor of project "
             "\"shop\"");
 }
 

@@ -36,10 +36,12 @@ class ActionsTest : public testing::Test {
  protected:
   LiveTable::Map Live() const {
     LiveTable::Map map;
-    for (const auto& [number, live] : live_) map.Set(ClusterUid(number), std::make_shared<const ClusterLive>(live));
+    for (const auto& [number, live] : live_)
+      map.Set(ClusterUid(number), std::make_shared<const ClusterLive>(live));
     return map;
   }
-  absl::StatusOr<std::vector<ControlTxn>> Confirm(const std::string& cluster, const std::string& shown) {
+  absl::StatusOr<std::vector<ControlTxn>> Confirm(const std::string& cluster,
+                                                  const std::string& shown) {
     return PlanConfirm(*world_.Snapshot(), Live(), BundleUid(1), cluster, shown, world_.now);
   }
   bool Confirmed(uint16_t cluster) {
@@ -65,8 +67,10 @@ TEST_F(ActionsTest, ConfirmOfHeldRemovalsIsForTheVersionThatWasShown) {
   EXPECT_EQ(ErrorReason(Confirm("", MadeDigest(9).Hex()).status()), "CONFIRMATION_STALE");
   EXPECT_EQ(ErrorReason(Confirm("c3", shown).status()), "NOTHING_TO_CONFIRM");
   EXPECT_EQ(ErrorReason(Confirm("c9", shown).status()), "NOT_FOUND");
-  EXPECT_EQ(ErrorReason(PlanConfirm(*world_.Snapshot(), Live(), BundleUid(9), "", shown, world_.now).status()),
-            "NOT_FOUND");
+  EXPECT_EQ(
+      ErrorReason(
+          PlanConfirm(*world_.Snapshot(), Live(), BundleUid(9), "", shown, world_.now).status()),
+      "NOT_FOUND");
   ASSERT_TRUE(world_.CommitAll(Confirm("c2", shown).value()));
   EXPECT_FALSE(Confirmed(1));
   EXPECT_TRUE(Confirmed(2));
@@ -88,9 +92,11 @@ TEST_F(ActionsTest, ConfirmOfATombstoneIsANewerOrder) {
   world_.ChangeBundle(1, [&](Bundle* b) { b->meta.delete_time = world_.now; });
   world_.SettleBundle(1);
   Report(&live_[1], 1, MadeDigest(1), Phase::kRemovalHeld);
-  uint64_t before = ComputeDesired(*world_.Snapshot(), ClusterUid(1)).tombstones[BundleUid(1)].mod_revision;
+  uint64_t before =
+      ComputeDesired(*world_.Snapshot(), ClusterUid(1)).tombstones[BundleUid(1)].mod_revision;
   ASSERT_TRUE(world_.CommitAll(Confirm("c1", MadeDigest(1).Hex()).value()));
-  DesiredTombstone after = ComputeDesired(*world_.Snapshot(), ClusterUid(1)).tombstones[BundleUid(1)];
+  DesiredTombstone after =
+      ComputeDesired(*world_.Snapshot(), ClusterUid(1)).tombstones[BundleUid(1)];
   EXPECT_TRUE(after.tombstone.confirmed);
   EXPECT_GT(after.mod_revision, before);
 }
@@ -132,7 +138,8 @@ TEST_F(ActionsTest, RemoveUnclaimedOrdersAwayWhatTheHubDoesNotKnow) {
   Report(&live_[1], 1, MadeDigest(1), Phase::kApplied);
   for (uint16_t n = 100; n < 250; ++n) Report(&live_[1], n, MadeDigest(1), Phase::kApplied);
   EXPECT_THAT(UnclaimedKeys(*world_.Snapshot(), Live(), ClusterUid(1)), SizeIs(150));
-  std::vector<ControlTxn> txns = PlanRemoveUnclaimed(*world_.Snapshot(), Live(), ClusterUid(1), true, world_.now);
+  std::vector<ControlTxn> txns =
+      PlanRemoveUnclaimed(*world_.Snapshot(), Live(), ClusterUid(1), true, world_.now);
   EXPECT_THAT(txns, SizeIs(2));
   ASSERT_TRUE(world_.CommitAll(std::move(txns)));
   DesiredSet desired = ComputeDesired(*world_.Snapshot(), ClusterUid(1));
@@ -203,7 +210,8 @@ TEST_F(ActionsTest, RemovalEndsWhenTheSpokeIsEmpty) {
        },
        true},
       {"no full status", [](auto*, auto* live) { (*live)->status_complete = false; }, false},
-      {"a key is left", [](auto*, auto* live) { Report(&**live, 9, MadeDigest(1), Phase::kNotDesired); }, false},
+      {"a key is left",
+       [](auto*, auto* live) { Report(&**live, 9, MadeDigest(1), Phase::kNotDesired); }, false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -237,9 +245,11 @@ TEST_F(ActionsTest, RemovalWaitsForDecisionAndTombstones) {
   world_.SettleBundle(1);
   world_.ChangeCluster(1, [](Cluster* c) { c->status.removing = true; });
   ClusterLive live = Connected();
-  EXPECT_EQ(world_.ReconcileCluster(1, &live).value(), ClusterController::Outcome::kDone) << "decided still";
+  EXPECT_EQ(world_.ReconcileCluster(1, &live).value(), ClusterController::Outcome::kDone)
+      << "decided still";
   world_.SettleBundle(1);
-  EXPECT_EQ(world_.ReconcileCluster(1, &live).value(), ClusterController::Outcome::kDone) << "ordered, not reported";
+  EXPECT_EQ(world_.ReconcileCluster(1, &live).value(), ClusterController::Outcome::kDone)
+      << "ordered, not reported";
   world_.AcknowledgeTombstones(1);
   EXPECT_EQ(world_.ReconcileCluster(1, &live).value(), ClusterController::Outcome::kWrote);
 }

@@ -1,5 +1,5 @@
-// Decisions are made, switched, held and ended as people ordered; nothing leaves a cluster without an order that
-// stands, wherever the controller is cut off.
+// Decisions are made, switched, held and ended as people ordered; nothing leaves a cluster without
+// an order that stands, wherever the controller is cut off.
 #include "hub/controllers/bundle_controller.h"
 
 #include <gmock/gmock.h>
@@ -28,10 +28,13 @@ class BundleControllerTest : public testing::Test {
   std::shared_ptr<const Decision> DecisionOf(uint16_t bundle = 1) {
     return world_.Snapshot()->decisions.Find(BundleUid(bundle));
   }
-  Bundle Record(uint16_t bundle = 1) { return world_.Snapshot()->bundles.Find(BundleUid(bundle))->value; }
+  Bundle Record(uint16_t bundle = 1) {
+    return world_.Snapshot()->bundles.Find(BundleUid(bundle))->value;
+  }
   size_t Tombstones() {
     size_t count = 0;
-    world_.Snapshot()->tombstones.ForEach([&](const Uuid&, const TombstonesOfCluster& t) { count += t.size(); });
+    world_.Snapshot()->tombstones.ForEach(
+        [&](const Uuid&, const TombstonesOfCluster& t) { count += t.size(); });
     return count;
   }
   void MoveAway(uint16_t first, uint16_t last) {
@@ -98,9 +101,12 @@ TEST_F(BundleControllerTest, AHeldShrinkIsShownAndNotSwitched) {
   EXPECT_TRUE(world_.Events().back().warning);
 
   // Another list than the one shown is no confirm.
-  absl::Status stale = PlanConfirm(*world_.Snapshot(), {}, BundleUid(1), "", MadeDigest(9).Hex(), world_.now).status();
+  absl::Status stale =
+      PlanConfirm(*world_.Snapshot(), {}, BundleUid(1), "", MadeDigest(9).Hex(), world_.now)
+          .status();
   EXPECT_FALSE(stale.ok());
-  auto confirm = PlanConfirm(*world_.Snapshot(), {}, BundleUid(1), "", status.held_hash.Hex(), world_.now);
+  auto confirm =
+      PlanConfirm(*world_.Snapshot(), {}, BundleUid(1), "", status.held_hash.Hex(), world_.now);
   ASSERT_TRUE(confirm.ok()) << confirm.status();
   ASSERT_TRUE(world_.CommitAll(*std::move(confirm)));
   world_.SettleBundle(1);
@@ -117,7 +123,8 @@ TEST_F(BundleControllerTest, AConfirmThatWasOvertakenIsVoid) {
   MakeFleet(10);
   MoveAway(1, 4);
   world_.SettleBundle(1);
-  auto confirm = PlanConfirm(*world_.Snapshot(), {}, BundleUid(1), "", Record().status.held_hash.Hex(), world_.now);
+  auto confirm = PlanConfirm(*world_.Snapshot(), {}, BundleUid(1), "",
+                             Record().status.held_hash.Hex(), world_.now);
   ASSERT_TRUE(world_.CommitAll(*std::move(confirm)));
   // Before it is acted on the clusters are back.
   for (uint16_t n = 1; n <= 4; ++n) {
@@ -162,7 +169,8 @@ TEST_F(BundleControllerTest, DeletionEndsWhenTheLastClusterConfirmed) {
     });
     world_.SettleBundle(1);
     EXPECT_EQ(Tombstones(), 3u);
-    const TombstoneRecord tombstone = world_.Snapshot()->tombstones.Find(ClusterUid(1))->begin()->second.value;
+    const TombstoneRecord tombstone =
+        world_.Snapshot()->tombstones.Find(ClusterUid(1))->begin()->second.value;
     EXPECT_EQ(tombstone.propagation, orphan ? Propagation::kOrphan : Propagation::kDelete);
     EXPECT_EQ(tombstone.confirmed, !orphan);
     EXPECT_EQ(tombstone.reason, "BundleDeleted");
@@ -217,8 +225,9 @@ TEST_F(BundleControllerTest, KeepsTheNewestRevisionsAndThoseInUse) {
   EXPECT_EQ(numbers, (std::vector<uint64_t>{4, 5, 6}));
 }
 
-// What must hold at every revision of the store: a cluster that had a bundle has it still, or there is an order to
-// remove it that stands, until the agent has reported it done or somebody forgot the cluster.
+// What must hold at every revision of the store: a cluster that had a bundle has it still, or there
+// is an order to remove it that stands, until the agent has reported it done or somebody forgot the
+// cluster.
 class Watchman {
  public:
   explicit Watchman(World* world) : world_(world) {
@@ -241,7 +250,8 @@ class Watchman {
         continue;
       }
       DesiredSet desired = ComputeDesired(*snapshot, it->first);
-      bool stands = desired.assignments.count(it->second) > 0 || desired.tombstones.count(it->second) > 0;
+      bool stands =
+          desired.assignments.count(it->second) > 0 || desired.tombstones.count(it->second) > 0;
       EXPECT_TRUE(stands) << "bundle " << it->second.ToString() << " left " << it->first.ToString()
                           << " without an order, revision " << snapshot->revision;
       ++it;
@@ -297,7 +307,8 @@ TEST_F(BundleControllerTest, ASwitchOfManyPagesCutOffAnywhereGoesOn) {
     world.before_commit = [&](const ControlTxn&) { return !cutting || ++done < cut; };
     if (cutting) {
       EXPECT_FALSE(world.ReconcileBundle(1).ok());
-      EXPECT_EQ(world.Snapshot()->decisions.Find(BundleUid(1))->entries.size(), kClusters) << "not switched";
+      EXPECT_EQ(world.Snapshot()->decisions.Find(BundleUid(1))->entries.size(), kClusters)
+          << "not switched";
     }
     cutting = false;
     size_t before = world.commits;
@@ -307,6 +318,71 @@ TEST_F(BundleControllerTest, ASwitchOfManyPagesCutOffAnywhereGoesOn) {
     EXPECT_EQ(world.Snapshot()->decisions.Find(BundleUid(1))->head.pages, 2u);
   }
   EXPECT_GE(commits, 5u);
+}
+
+constexpr uint16_t kRandomClusters = 9;
+
+// What anybody may do to a fleet at any time.
+void ChangeAtRandom(World& world, Watchman& watchman, std::mt19937& random, int step,
+                    uint16_t cluster, uint16_t bundle, size_t* held) {
+  switch (random() % 9) {
+    case 0: {
+      if (world.Snapshot()->clusters.Find(ClusterUid(cluster)) == nullptr &&
+          world.Snapshot()->tombstones.Find(ClusterUid(cluster)) == nullptr) {
+        world.AddCluster(cluster);
+        world.AddCluster(static_cast<uint16_t>(100 + step));
+      }
+      break;
+    }
+    case 1: {
+      bool away = random() % 2 == 0;
+      for (uint32_t n = random() % 5; n < 5; ++n) {
+        world.ChangeCluster(static_cast<uint16_t>(1 + random() % kRandomClusters), [&](Cluster* c) {
+          c->spec.cluster_set = away ? "elsewhere" : "default";
+        });
+      }
+      break;
+    }
+    case 2:
+      world.ChangeCluster(cluster, [&](Cluster* c) { c->spec.cordoned = !c->spec.cordoned; });
+      break;
+    case 3:
+      if (random() % 3 == 0)
+        world.ChangeCluster(cluster, [&](Cluster* c) { c->status.removing = true; });
+      break;
+    case 4: {
+      if (random() % 4 != 0) break;
+      RecordTxn txn;
+      txn.Delete(ClusterKey(absl::StrCat("c", cluster)));
+      EXPECT_TRUE(world.records->Commit(std::move(txn)).ok());
+      break;
+    }
+    case 5: {
+      auto record = world.Snapshot()->bundles.Find(BundleUid(bundle));
+      if (record == nullptr || !record->value.meta.deleting()) world.ApplyBundle(bundle);
+      break;
+    }
+    case 6:
+      if (random() % 10 == 0)
+        world.ChangeBundle(bundle, [&](Bundle* b) { b->meta.delete_time = world.now; });
+      break;
+    case 7:
+      watchman.Look();
+      world.AcknowledgeTombstones(cluster);
+      watchman.Acknowledged(cluster);
+      break;
+    case 8: {
+      auto record = world.Snapshot()->bundles.Find(BundleUid(bundle));
+      if (record == nullptr || record->value.status.held_clusters.empty()) break;
+      ++*held;
+      auto confirm = PlanConfirm(*world.Snapshot(), {}, BundleUid(bundle), "",
+                                 record->value.status.held_hash.Hex(), world.now);
+      if (confirm.ok()) {
+        for (ControlTxn& txn : *confirm) world.Commit(std::move(txn)).IgnoreError();
+      }
+      break;
+    }
+  }
 }
 
 TEST_F(BundleControllerTest, RandomFleetsNeverLoseAnythingWithoutAnOrder) {
@@ -320,66 +396,12 @@ TEST_F(BundleControllerTest, RandomFleetsNeverLoseAnythingWithoutAnOrder) {
     bool failing = true;
     world.before_commit = [&](const ControlTxn&) { return !failing || random() % 5 != 0; };
     std::vector<FleetSnapshotPtr> seen;
-    constexpr uint16_t kClusters = 9;
-    for (uint16_t n = 1; n <= kClusters; ++n) world.AddCluster(n);
+    for (uint16_t n = 1; n <= kRandomClusters; ++n) world.AddCluster(n);
     for (uint16_t n : {1, 2}) world.ApplyBundle(n);
     for (int step = 0; step < 60; ++step) {
-      uint16_t cluster = static_cast<uint16_t>(1 + random() % kClusters);
+      uint16_t cluster = static_cast<uint16_t>(1 + random() % kRandomClusters);
       uint16_t bundle = static_cast<uint16_t>(1 + random() % 2);
-      switch (random() % 9) {
-        case 0: {
-          if (world.Snapshot()->clusters.Find(ClusterUid(cluster)) == nullptr &&
-              world.Snapshot()->tombstones.Find(ClusterUid(cluster)) == nullptr) {
-            world.AddCluster(cluster);
-            world.AddCluster(static_cast<uint16_t>(100 + step));
-          }
-          break;
-        }
-        case 1: {
-          bool away = random() % 2 == 0;
-          for (uint32_t n = random() % 5; n < 5; ++n) {
-            world.ChangeCluster(static_cast<uint16_t>(1 + random() % kClusters), [&](Cluster* c) {
-              c->spec.cluster_set = away ? "elsewhere" : "default";
-            });
-          }
-          break;
-        }
-        case 2: world.ChangeCluster(cluster, [&](Cluster* c) { c->spec.cordoned = !c->spec.cordoned; }); break;
-        case 3:
-          if (random() % 3 == 0) world.ChangeCluster(cluster, [&](Cluster* c) { c->status.removing = true; });
-          break;
-        case 4: {
-          if (random() % 4 != 0) break;
-          RecordTxn txn;
-          txn.Delete(ClusterKey(absl::StrCat("c", cluster)));
-          EXPECT_TRUE(world.records->Commit(std::move(txn)).ok());
-          break;
-        }
-        case 5: {
-          auto record = world.Snapshot()->bundles.Find(BundleUid(bundle));
-          if (record == nullptr || !record->value.meta.deleting()) world.ApplyBundle(bundle);
-          break;
-        }
-        case 6:
-          if (random() % 10 == 0) world.ChangeBundle(bundle, [&](Bundle* b) { b->meta.delete_time = world.now; });
-          break;
-        case 7:
-          watchman.Look();
-          world.AcknowledgeTombstones(cluster);
-          watchman.Acknowledged(cluster);
-          break;
-        case 8: {
-          auto record = world.Snapshot()->bundles.Find(BundleUid(bundle));
-          if (record == nullptr || record->value.status.held_clusters.empty()) break;
-          ++held;
-          auto confirm = PlanConfirm(*world.Snapshot(), {}, BundleUid(bundle), "",
-                                     record->value.status.held_hash.Hex(), world.now);
-          if (confirm.ok()) {
-            for (ControlTxn& txn : *confirm) world.Commit(std::move(txn)).IgnoreError();
-          }
-          break;
-        }
-      }
+      ChangeAtRandom(world, watchman, random, step, cluster, bundle, &held);
       watchman.Look();
       seen.push_back(world.Snapshot());
       // Often on the newest state, sometimes on an older one.

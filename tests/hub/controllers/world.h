@@ -1,4 +1,5 @@
-// A store in memory with the hub's records, snapshots of it, and controllers over it that can be made to fail.
+// A store in memory with the hub's records, snapshots of it, and controllers over it that can be
+// made to fail.
 #ifndef NAVE_TESTS_HUB_CONTROLLERS_WORLD_H_
 #define NAVE_TESTS_HUB_CONTROLLERS_WORLD_H_
 
@@ -37,7 +38,8 @@ class World : public ControlStore {
 
   // Counts, fails when told, then commits.
   absl::StatusOr<std::optional<uint64_t>> Commit(ControlTxn txn) override {
-    if (before_commit && !before_commit(txn)) return MakeError(Reason::kStoreUnavailable, "store: gone");
+    if (before_commit && !before_commit(txn))
+      return MakeError(Reason::kStoreUnavailable, "store: gone");
     EXPECT_LE(txn.writes(), kControlWritesMax + 2);
     ++commits;
     RecordTxn record_txn;
@@ -63,16 +65,16 @@ class World : public ControlStore {
     FleetChanges ignored;
     std::vector<RecordChange> heads;
     EXPECT_TRUE(ForEachRecord(*records->store(), kStorePrefix, 0, [&](const KeyValue& kv) {
-      std::optional<RecordChange> change = DecodeChange(kv, false).value();
-      if (!change.has_value()) return absl::OkStatus();
-      // A head is taken when its pages are there.
-      if (std::holds_alternative<DecisionHead>(change->body)) {
-        heads.push_back(*std::move(change));
-      } else {
-        builder.Apply(*change, &ignored);
-      }
-      return absl::OkStatus();
-    }).ok());
+                  std::optional<RecordChange> change = DecodeChange(kv, false).value();
+                  if (!change.has_value()) return absl::OkStatus();
+                  // A head is taken when its pages are there.
+                  if (std::holds_alternative<DecisionHead>(change->body)) {
+                    heads.push_back(*std::move(change));
+                  } else {
+                    builder.Apply(*change, &ignored);
+                  }
+                  return absl::OkStatus();
+                }).ok());
     for (const RecordChange& head : heads) builder.Apply(head, &ignored);
     return builder.Publish();
   }
@@ -96,7 +98,8 @@ class World : public ControlStore {
     change(&cluster);
     PutCluster(cluster);
   }
-  // p/b<number> for every cluster of the set, with one revision; its next revision when it is there.
+  // p/b<number> for every cluster of the set, with one revision; its next revision when it is
+  // there.
   void ApplyBundle(uint16_t number) {
     auto record = Snapshot()->bundles.Find(BundleUid(number));
     Bundle bundle;
@@ -141,25 +144,28 @@ class World : public ControlStore {
   std::vector<std::string> KeysWith(const std::string& text) {
     std::vector<std::string> keys;
     EXPECT_TRUE(ForEachRecord(*records->store(), kStorePrefix, 0, [&](const KeyValue& kv) {
-      if (kv.key.find(text) != std::string::npos) keys.push_back(kv.key);
-      return absl::OkStatus();
-    }).ok());
+                  if (kv.key.find(text) != std::string::npos) keys.push_back(kv.key);
+                  return absl::OkStatus();
+                }).ok());
     return keys;
   }
   std::vector<Event> Events() {
     std::vector<Event> events;
-    EXPECT_TRUE(ForEachRecord(*records->store(), KindPrefix(KeyKind::kEvent), 0, [&](const KeyValue& kv) {
-      events.push_back(DecodeRecord<Event>(kv.value).value());
-      return absl::OkStatus();
-    }).ok());
+    EXPECT_TRUE(
+        ForEachRecord(*records->store(), KindPrefix(KeyKind::kEvent), 0, [&](const KeyValue& kv) {
+          events.push_back(DecodeRecord<Event>(kv.value).value());
+          return absl::OkStatus();
+        }).ok());
     return events;
   }
 
-  absl::StatusOr<BundleController::Outcome> ReconcileBundle(uint16_t number, FleetSnapshotPtr snapshot = nullptr) {
+  absl::StatusOr<BundleController::Outcome> ReconcileBundle(uint16_t number,
+                                                            FleetSnapshotPtr snapshot = nullptr) {
     if (snapshot == nullptr) snapshot = Snapshot();
     return BundleController(this, bundle_options).Reconcile(*snapshot, BundleUid(number), now);
   }
-  absl::StatusOr<ClusterController::Outcome> ReconcileCluster(uint16_t number, const ClusterLive* live = nullptr,
+  absl::StatusOr<ClusterController::Outcome> ReconcileCluster(uint16_t number,
+                                                              const ClusterLive* live = nullptr,
                                                               FleetSnapshotPtr snapshot = nullptr) {
     if (snapshot == nullptr) snapshot = Snapshot();
     return ClusterController(this).Reconcile(*snapshot, ClusterUid(number), live, now);

@@ -132,15 +132,17 @@ INSTANTIATE_TEST_SUITE_P(
                     [](Cluster* c, TestAgent*) { c->status.admission = Admission::kPending; }},
         RefusalCase{"Rejected", RefusalReason::kRejected,
                     [](Cluster* c, TestAgent*) { c->status.admission = Admission::kRejected; }},
-        RefusalCase{"Revoked", RefusalReason::kRevoked, [](Cluster* c, TestAgent*) { c->status.revoked = true; }},
+        RefusalCase{"Revoked", RefusalReason::kRevoked,
+                    [](Cluster* c, TestAgent*) { c->status.revoked = true; }},
         RefusalCase{"OldGeneration", RefusalReason::kRevoked,
                     [](Cluster* c, TestAgent*) { c->status.certificate_generation = 2; }},
         RefusalCase{"WrongCluster", RefusalReason::kWrongCluster,
                     [](Cluster* c, TestAgent*) { c->status.kube_system_uid = "another"; }},
         RefusalCase{"UnknownCluster", RefusalReason::kUnknownCluster,
                     [](Cluster*, TestAgent* a) { a->peer.cluster = Uuid::Random(); }, true},
-        RefusalCase{"ProtocolUnsupported", RefusalReason::kProtocolUnsupported,
-                    [](Cluster*, TestAgent* a) { a->hello.protocol_min = a->hello.protocol_max = 99; }}),
+        RefusalCase{
+            "ProtocolUnsupported", RefusalReason::kProtocolUnsupported,
+            [](Cluster*, TestAgent* a) { a->hello.protocol_min = a->hello.protocol_max = 99; }}),
     [](const auto& info) { return info.param.name; });
 
 TEST(HubCoreTest, ANewerSessionTakesOver) {

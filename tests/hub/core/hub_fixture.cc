@@ -15,7 +15,9 @@ namespace {
 class Reader : public BlobReader {
  public:
   explicit Reader(BlobStore* blobs) : blobs_(blobs) {}
-  absl::StatusOr<BlobPtr> GetCompressed(const Digest& digest) override { return blobs_->GetCompressed(digest); }
+  absl::StatusOr<BlobPtr> GetCompressed(const Digest& digest) override {
+    return blobs_->GetCompressed(digest);
+  }
 
  private:
   BlobStore* const blobs_;
@@ -25,10 +27,13 @@ constexpr char kHubId[] = "6f1f6bb0-0d7c-4a58-9d2f-0a8a4d1c9e11";
 
 Uuid NextUuid() {
   static uint64_t count = 0;
-  return *Uuid::Parse(absl::StrCat("00000000-0000-4000-8000-", absl::Dec(++count, absl::kZeroPad12)));
+  return *Uuid::Parse(
+      absl::StrCat("00000000-0000-4000-8000-", absl::Dec(++count, absl::kZeroPad12)));
 }
 
-EncryptionKeys Keys() { return *EncryptionKeys::Parse(absl::StrCat("1 ", std::string(64, 'a'), "\n")); }
+EncryptionKeys Keys() {
+  return *EncryptionKeys::Parse(absl::StrCat("1 ", std::string(64, 'a'), "\n"));
+}
 
 }  // namespace
 
@@ -42,7 +47,8 @@ void StallingStore::TxnAsync(Txn txn, TxnCallback done) {
 
 void StallingStore::GoOn() {
   stalled_ = false;
-  for (auto& [txn, done] : std::exchange(waiting_, {})) store_->TxnAsync(std::move(txn), std::move(done));
+  for (auto& [txn, done] : std::exchange(waiting_, {}))
+    store_->TxnAsync(std::move(txn), std::move(done));
 }
 
 HubFixture::HubFixture(std::string image, bool load) {
@@ -124,8 +130,8 @@ Cluster HubFixture::AddCluster(const std::string& id) {
 
 void HubFixture::ApplyBundle(const std::string& id, const std::string& value,
                              const std::vector<std::string>& clusters) {
-  std::string manifest = absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", id, "}\ndata: {value: '",
-                                      value, "'}\n");
+  std::string manifest = absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", id,
+                                      "}\ndata: {value: '", value, "'}\n");
   RenderedBundle rendered = *RenderBundle({{"a.yaml", manifest}}, {}, true, false, nullptr);
   std::optional<Bundle> before = FindBundle(id);
   Bundle bundle = before.value_or(Bundle());
@@ -225,7 +231,8 @@ void TestAgent::Write(HubFrame frame) {
 void TestAgent::Close() {
   if (closed) return;
   closed = true;
-  hub_->executor.Post([self = shared_from_this(), id = id_] { self->hub_->core->sessions()->OnClosed(id); });
+  hub_->executor.Post(
+      [self = shared_from_this(), id = id_] { self->hub_->core->sessions()->OnClosed(id); });
 }
 
 bool TestAgent::AcceptBatch() {
@@ -243,7 +250,8 @@ bool TestAgent::AcceptBatch() {
   hello.hub_id = hub_->records->hub_id();
   hello.committed = batch->at;
   std::vector<KeySetEntry> keys;
-  for (const auto& [key, upsert] : held) keys.push_back({key, upsert.digest, upsert.confirmed, KeyState::kPresent});
+  for (const auto& [key, upsert] : held)
+    keys.push_back({key, upsert.digest, upsert.confirmed, KeyState::kPresent});
   hello.root = ComputeRoot(keys);
   EXPECT_EQ(hello.root, batch->desired_root);
   DesiredAck ack;

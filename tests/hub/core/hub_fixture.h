@@ -1,4 +1,5 @@
-// A hub without ports over a store in memory, moved by hand, and agents that say what a test makes them say.
+// A hub without ports over a store in memory, moved by hand, and agents that say what a test makes
+// them say.
 #ifndef NAVE_TESTS_HUB_CORE_HUB_FIXTURE_H_
 #define NAVE_TESTS_HUB_CORE_HUB_FIXTURE_H_
 
@@ -19,7 +20,8 @@ namespace nave {
 
 class HubFixture;
 
-// A store that can be made to answer no transaction for a while: they are carried out when it goes on.
+// A store that can be made to answer no transaction for a while: they are carried out when it goes
+// on.
 class StallingStore : public Store {
  public:
   explicit StallingStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
@@ -33,10 +35,13 @@ class StallingStore : public Store {
   }
   void TxnAsync(Txn txn, TxnCallback done) override;
   absl::StatusOr<TxnResult> Commit(Txn txn) override { return store_->Commit(std::move(txn)); }
-  std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after, WatchCallback on_batch) override {
+  std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after,
+                                    WatchCallback on_batch) override {
     return store_->Watch(prefix, after, std::move(on_batch));
   }
-  absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) override { return store_->GrantLease(ttl); }
+  absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) override {
+    return store_->GrantLease(ttl);
+  }
   absl::Status KeepLease(LeaseId lease) override { return store_->KeepLease(lease); }
   absl::Status RevokeLease(LeaseId lease) override { return store_->RevokeLease(lease); }
   absl::Status Compact(Revision revision) override { return store_->Compact(revision); }
@@ -66,9 +71,11 @@ class TestAgent : public AgentStream, public std::enable_shared_from_this<TestAg
     }
     return std::nullopt;
   }
-  // The newest batch, acknowledged: its keys are held from now on. False: there is none that was not acknowledged yet.
+  // The newest batch, acknowledged: its keys are held from now on. False: there is none that was
+  // not acknowledged yet.
   bool AcceptBatch();
-  // A full status that says of every key held that it is applied and healthy, of removed ones that they are gone.
+  // A full status that says of every key held that it is applied and healthy, of removed ones that
+  // they are gone.
   void ReportAll();
 
   void Write(HubFrame frame) override;
@@ -90,7 +97,8 @@ class TestAgent : public AgentStream, public std::enable_shared_from_this<TestAg
 
 class HubFixture {
  public:
-  // `image`: the content of a store, as Image() gave it; empty: a new one. `load`: its index is loaded at once.
+  // `image`: the content of a store, as Image() gave it; empty: a new one. `load`: its index is
+  // loaded at once.
   explicit HubFixture(std::string image = "", bool load = true);
   ~HubFixture();
 
@@ -103,7 +111,8 @@ class HubFixture {
   // An accepted cluster, as Enroll and accept leave it.
   Cluster AddCluster(const std::string& id);
   // A bundle of one ConfigMap for clusters by name; a new revision when it is there.
-  void ApplyBundle(const std::string& id, const std::string& value, const std::vector<std::string>& clusters);
+  void ApplyBundle(const std::string& id, const std::string& value,
+                   const std::vector<std::string>& clusters);
   void DeleteBundle(const std::string& id);
   template <typename Record>
   void Put(const std::string& key, const Record& record) {

@@ -121,7 +121,8 @@ TEST(Sessions, ASkewedClockIsACondition) {
     ASSERT_TRUE(skewed->Last<Welcome>().has_value());
     EXPECT_EQ(skewed->Last<Welcome>()->hub_time, hub.executor.Now());
     EXPECT_TRUE(Connected(hub, edge));
-    EXPECT_NEAR(absl::ToDoubleSeconds(hub.core->live()->Find(edge.meta.uid)->clock_offset - skew), 0, 1);
+    EXPECT_NEAR(absl::ToDoubleSeconds(hub.core->live()->Find(edge.meta.uid)->clock_offset - skew),
+                0, 1);
     hub.core->sessions()->OnClosed(id);
     hub.Run();
   }
@@ -156,8 +157,10 @@ TEST(Sessions, NobodySpeaksForAnotherCluster) {
   stranger->ReportAll();
   auto live = hub.core->live();
   EXPECT_EQ(live->Find(edge.meta.uid)->assignments.size(), 1u);
-  // What it says of a key that is not its own stays with it and makes nothing of the bundle true elsewhere.
-  auto views = AssignmentsOfBundle(*hub.core->snapshot(), hub.FindBundle("web")->meta.uid, live->Snapshot());
+  // What it says of a key that is not its own stays with it and makes nothing of the bundle true
+  // elsewhere.
+  auto views =
+      AssignmentsOfBundle(*hub.core->snapshot(), hub.FindBundle("web")->meta.uid, live->Snapshot());
   size_t ready = 0;
   for (const AssignmentView& view : views) ready += view.cluster_id == "edge" ? 1 : 0;
   EXPECT_EQ(ready, 1u);
@@ -215,7 +218,8 @@ TEST(Sessions, AForgottenClusterIsGoneWithoutItsAgent) {
   hub.Run(absl::Seconds(10));
   agent->HangUp();
   std::vector<std::string> left;
-  auto txn = PlanForget(*hub.core->snapshot(), hub.core->live()->Snapshot(), edge.meta.uid, hub.executor.Now(), &left);
+  auto txn = PlanForget(*hub.core->snapshot(), hub.core->live()->Snapshot(), edge.meta.uid,
+                        hub.executor.Now(), &left);
   ASSERT_TRUE(txn.ok()) << txn.status();
   EXPECT_EQ(left.size(), 1u);
   hub.Commit(ToRecordTxn(*std::move(txn)));
@@ -240,8 +244,8 @@ TEST(Sessions, AClusterThatLeftAndJoinedAgainGetsItsBundles) {
   auto before = Join(&hub, first);
   before->HangUp();
   std::vector<std::string> left;
-  hub.Commit(ToRecordTxn(*PlanForget(*hub.core->snapshot(), hub.core->live()->Snapshot(), first.meta.uid,
-                                     hub.executor.Now(), &left)));
+  hub.Commit(ToRecordTxn(*PlanForget(*hub.core->snapshot(), hub.core->live()->Snapshot(),
+                                     first.meta.uid, hub.executor.Now(), &left)));
   hub.Run(absl::Seconds(10));
   Cluster second = hub.AddCluster("edge");
   auto after = Join(&hub, second);

@@ -1,4 +1,5 @@
-// Whether an agent that says Hello gets a session, and where its last commit lies in the hub's history.
+// Whether an agent that says Hello gets a session, and where its last commit lies in the hub's
+// history.
 #include "hub/decide/admission.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +53,8 @@ TEST(AdmissionTest, Refusals) {
     c->records.retired = Versioned<RetiredRecord>{record, 3};
   };
   auto session = [](Caller* c, uint64_t attempt) {
-    c->records.session = Versioned<SessionRecord>{{c->peer.cluster, "", 9, c->hello.instance_id, attempt}, 4};
+    c->records.session =
+        Versioned<SessionRecord>{{c->peer.cluster, "", 9, c->hello.instance_id, attempt}, 4};
   };
   const Case cases[] = {
       {"protocol too new", [](Caller* c) { c->hello.protocol_min = c->hello.protocol_max = 2; },
@@ -63,20 +65,26 @@ TEST(AdmissionTest, Refusals) {
        "navectl cluster accept"},
       {"forgotten", [&](Caller* c) { retired(c, false); }, RefusalReason::kUnknownCluster, "c1"},
       {"removed", [&](Caller* c) { retired(c, true); }, RefusalReason::kRevoked, "removed"},
-      {"pending", [&](Caller* c) { status(c).admission = Admission::kPending; }, RefusalReason::kNotAccepted, "accept"},
-      {"rejected", [&](Caller* c) { status(c).admission = Admission::kRejected; }, RefusalReason::kRejected, "rejected"},
-      {"revoked", [&](Caller* c) { status(c).revoked = true; }, RefusalReason::kRevoked, "--rejoin"},
+      {"pending", [&](Caller* c) { status(c).admission = Admission::kPending; },
+       RefusalReason::kNotAccepted, "accept"},
+      {"rejected", [&](Caller* c) { status(c).admission = Admission::kRejected; },
+       RefusalReason::kRejected, "rejected"},
+      {"revoked", [&](Caller* c) { status(c).revoked = true; }, RefusalReason::kRevoked,
+       "--rejoin"},
       {"revoked while pending",
        [&](Caller* c) {
          status(c).revoked = true;
          status(c).admission = Admission::kPending;
        },
        RefusalReason::kRevoked, "revoked"},
-      {"older certificate", [](Caller* c) { c->peer.generation = 1; }, RefusalReason::kRevoked, "revoked"},
+      {"older certificate", [](Caller* c) { c->peer.generation = 1; }, RefusalReason::kRevoked,
+       "revoked"},
       {"another Kubernetes cluster", [](Caller* c) { c->hello.kube_system_uid = "kube-2"; },
        RefusalReason::kWrongCluster, "kube-1"},
-      {"same dial again", [&](Caller* c) { session(c, 5); }, RefusalReason::kStaleAttempt, "later dial"},
-      {"an earlier dial", [&](Caller* c) { session(c, 6); }, RefusalReason::kStaleAttempt, "later dial"},
+      {"same dial again", [&](Caller* c) { session(c, 5); }, RefusalReason::kStaleAttempt,
+       "later dial"},
+      {"an earlier dial", [&](Caller* c) { session(c, 6); }, RefusalReason::kStaleAttempt,
+       "later dial"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -112,7 +120,8 @@ TEST(AdmissionTest, AdmittedWithTheNextEpoch) {
   const Case cases[] = {
       {"first session", [](Caller*) {}, 1},
       {"next dial of the agent", [&](Caller* c) { session(c, c->hello.instance_id, 4); }, 10},
-      {"another instance, though with a lower attempt", [&](Caller* c) { session(c, MadeUid(0x11, 2), 99); }, 10},
+      {"another instance, though with a lower attempt",
+       [&](Caller* c) { session(c, MadeUid(0x11, 2), 99); }, 10},
       {"first kube-system uid", [&](Caller* c) { status(c).kube_system_uid = ""; }, 1, "kube-1", 2},
       {"agent that does not know its own", [](Caller* c) { c->hello.kube_system_uid = ""; }, 1},
       {"newer certificate", [](Caller* c) { c->peer.generation = 3; }, 1, "kube-1", 3},
@@ -125,8 +134,8 @@ TEST(AdmissionTest, AdmittedWithTheNextEpoch) {
     c.change(&caller);
     AdmissionVerdict verdict = DecideAdmission(caller.peer, caller.hello, caller.records);
     ASSERT_FALSE(verdict.refusal.has_value()) << verdict.refusal->message;
-    EXPECT_EQ(verdict.session,
-              (SessionRecord{caller.peer.cluster, "", c.epoch, caller.hello.instance_id, caller.hello.attempt}));
+    EXPECT_EQ(verdict.session, (SessionRecord{caller.peer.cluster, "", c.epoch,
+                                              caller.hello.instance_id, caller.hello.attempt}));
     ASSERT_EQ(verdict.cluster_update.has_value(), c.uid.has_value());
     if (!c.uid.has_value()) continue;
     EXPECT_EQ(verdict.cluster_update->status.kube_system_uid, *c.uid);
@@ -162,9 +171,16 @@ TEST(AdmissionTest, History) {
       {"beyond the end of the term before", "hub", {1, one, 11}, false, out},
       {"another term of that number", "hub", {2, other, 15}, false, out},
       {"ahead of the snapshot", "hub", {2, two, 21}, false, HistoryAnswer::kSnapshotBehind},
-      {"ahead in another history: the store's head tells", "hub", {2, other, 21}, false,
+      {"ahead in another history: the store's head tells",
+       "hub",
+       {2, other, 21},
+       false,
        HistoryAnswer::kSnapshotBehind},
-      {"a term that the snapshot does not have yet", "hub", {3, other, 20}, false, HistoryAnswer::kSnapshotBehind},
+      {"a term that the snapshot does not have yet",
+       "hub",
+       {3, other, 20},
+       false,
+       HistoryAnswer::kSnapshotBehind},
   };
   for (const Row& row : rows) {
     Hello hello;

@@ -13,16 +13,19 @@ TEST(DesiredTest, FollowsTheDecision) {
   maker.AddCluster(1);
   maker.AddCluster(2);
   maker.AddBundle(1, 3);
-  EXPECT_TRUE(ComputeDesired(*maker.Snapshot(), ClusterUid(1)).assignments.empty()) << "not decided yet";
+  EXPECT_TRUE(ComputeDesired(*maker.Snapshot(), ClusterUid(1)).assignments.empty())
+      << "not decided yet";
   maker.Decide(1, {1, 2}, 2);
   DesiredSet desired = ComputeDesired(*maker.Snapshot(), ClusterUid(1));
   ASSERT_EQ(desired.assignments.size(), 1u);
   EXPECT_EQ(desired.assignments[BundleUid(1)],
             (DesiredAssignment{"projects/p/bundles/b1", 2, MadeDigest(2), 200, false}));
-  EXPECT_EQ(RootOf(desired), ComputeRoot({{BundleUid(1), MadeDigest(2), false, KeyState::kPresent}}));
+  EXPECT_EQ(RootOf(desired),
+            ComputeRoot({{BundleUid(1), MadeDigest(2), false, KeyState::kPresent}}));
   maker.Decide(1, {2}, 3);
   EXPECT_TRUE(ComputeDesired(*maker.Snapshot(), ClusterUid(1)).assignments.empty());
-  EXPECT_EQ(ComputeAssignment(*maker.Snapshot(), ClusterUid(2), BundleUid(1))->digest, MadeDigest(3));
+  EXPECT_EQ(ComputeAssignment(*maker.Snapshot(), ClusterUid(2), BundleUid(1))->digest,
+            MadeDigest(3));
   EXPECT_EQ(ComputeAssignment(*maker.Snapshot(), ClusterUid(1), BundleUid(1)), std::nullopt);
   EXPECT_EQ(ComputeAssignment(*maker.Snapshot(), ClusterUid(1), BundleUid(7)), std::nullopt);
 }
@@ -34,8 +37,10 @@ TEST(DesiredTest, AConfirmIsVoidForAnythingElseThanWhatWasShown) {
     Digest digest;
     bool confirmed;
   };
-  for (const Row& row : {Row{"this very version", 2, MadeDigest(2), true}, Row{"another digest", 2, MadeDigest(9), false},
-                         Row{"another revision", 1, MadeDigest(2), false}, Row{"none", 0, Digest{}, false}}) {
+  for (const Row& row :
+       {Row{"this very version", 2, MadeDigest(2), true},
+        Row{"another digest", 2, MadeDigest(9), false},
+        Row{"another revision", 1, MadeDigest(2), false}, Row{"none", 0, Digest{}, false}}) {
     FleetMaker maker;
     maker.AddCluster(1);
     maker.AddBundle(1, 2);
@@ -45,7 +50,9 @@ TEST(DesiredTest, AConfirmIsVoidForAnythingElseThanWhatWasShown) {
     entry.confirmed_revision = row.revision;
     entry.confirmed_digest = row.digest;
     maker.DecideEntries(1, {entry});
-    EXPECT_EQ(ComputeAssignment(*maker.Snapshot(), ClusterUid(1), BundleUid(1))->confirmed, row.confirmed) << row.name;
+    EXPECT_EQ(ComputeAssignment(*maker.Snapshot(), ClusterUid(1), BundleUid(1))->confirmed,
+              row.confirmed)
+        << row.name;
   }
 }
 

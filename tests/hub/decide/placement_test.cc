@@ -1,4 +1,5 @@
-// Which clusters a bundle runs on: filters, incumbents, the guard of shrinks, and why a cluster is not among them.
+// Which clusters a bundle runs on: filters, incumbents, the guard of shrinks, and why a cluster is
+// not among them.
 #include "hub/decide/placement.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +28,8 @@ PlacementCandidate C(uint16_t number, StringMap labels = {}) {
   return cluster;
 }
 
-// `clusters` candidates, the first `incumbents` of them incumbents; every cluster named by an empty selector.
+// `clusters` candidates, the first `incumbents` of them incumbents; every cluster named by an empty
+// selector.
 PlacementInput Input(uint16_t clusters, uint16_t incumbents = 0) {
   PlacementInput input;
   input.spec = PlacementSpec{{}, {}, "", {}};
@@ -47,19 +49,22 @@ std::vector<std::string> Chosen(const PlacementResult& result) {
 
 std::vector<std::string> Leaving(const PlacementResult& result) {
   std::vector<std::string> ids;
-  for (const Leaver& leaver : result.leavers) ids.push_back(absl::StrCat(leaver.id, " ", leaver.reason));
+  for (const Leaver& leaver : result.leavers)
+    ids.push_back(absl::StrCat(leaver.id, " ", leaver.reason));
   return ids;
 }
 
 TEST(PlacementTest, EachRuleDropsWhatItNames) {
   struct Case {
     const char* name;
-    std::function<void(PlacementInput*)> change;  // Of three clusters, of which c1 is to be dropped.
+    std::function<void(PlacementInput*)>
+        change;  // Of three clusters, of which c1 is to be dropped.
     const char* why;
     bool incumbent_stays = false;
   };
   const Case cases[] = {
-      {"not accepted", [](auto* in) { in->clusters[1].accepted = false; }, "dropped by accepted: not accepted"},
+      {"not accepted", [](auto* in) { in->clusters[1].accepted = false; },
+       "dropped by accepted: not accepted"},
       {"being removed", [](auto* in) { in->clusters[1].removing = true; },
        "dropped by not being removed: being removed"},
       {"set not bound", [](auto* in) { in->clusters[1].cluster_set = "edge"; },
@@ -71,7 +76,11 @@ TEST(PlacementTest, EachRuleDropsWhatItNames) {
          in->spec->cluster_sets = {"default"};
        },
        "dropped by clusterSets default: set edge"},
-      {"not named", [](auto* in) { in->spec->names = {"c0", "c2"}; }, "dropped by names: not named"},
+      {"not named",
+       [](auto* in) {
+         in->spec->names = {"c0", "c2"};
+       },
+       "dropped by names: not named"},
       {"selector",
        [](auto* in) {
          for (auto& c : in->clusters) c.labels = {{"env", c.id == "c1" ? "dev" : "prod"}};
@@ -85,7 +94,8 @@ TEST(PlacementTest, EachRuleDropsWhatItNames) {
        },
        "dropped by selector env: no labels"},
       {"excluded", [](auto* in) { in->spec->exclude = {"c1"}; }, "dropped by exclude: excluded"},
-      {"cordoned", [](auto* in) { in->clusters[1].cordoned = true; }, "dropped by not cordoned: cordoned", true},
+      {"cordoned", [](auto* in) { in->clusters[1].cordoned = true; },
+       "dropped by not cordoned: cordoned", true},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -127,9 +137,12 @@ TEST(PlacementTest, NobodyLeavesForWantOfCandidates) {
     const char* text;
   };
   const Case cases[] = {
-      {"selector without a match", [](auto* in) { in->spec->selector = "env=none"; }, "NoClusterMatches", "keep"},
-      {"placement taken away", [](auto* in) { in->spec = std::nullopt; }, "NotPlaced", "spec.placement is not set"},
-      {"no set bound any more", [](auto* in) { in->bound_sets.clear(); }, "NoClusterMatches", "keep"},
+      {"selector without a match", [](auto* in) { in->spec->selector = "env=none"; },
+       "NoClusterMatches", "keep"},
+      {"placement taken away", [](auto* in) { in->spec = std::nullopt; }, "NotPlaced",
+       "spec.placement is not set"},
+      {"no set bound any more", [](auto* in) { in->bound_sets.clear(); }, "NoClusterMatches",
+       "keep"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -151,7 +164,8 @@ TEST(PlacementTest, NobodyLeavesForWantOfCandidates) {
 TEST(PlacementTest, OrderedLeaversGoEvenWhenNobodyIsLeft) {
   PlacementInput input = Input(3, 3);
   input.deleting = true;
-  EXPECT_THAT(Leaving(DecidePlacement(input)), ElementsAre("c0 BundleDeleted", "c1 BundleDeleted", "c2 BundleDeleted"));
+  EXPECT_THAT(Leaving(DecidePlacement(input)),
+              ElementsAre("c0 BundleDeleted", "c1 BundleDeleted", "c2 BundleDeleted"));
   input = Input(3, 3);
   for (PlacementCandidate& cluster : input.clusters) cluster.removing = true;
   EXPECT_THAT(Leaving(DecidePlacement(input)),
@@ -169,8 +183,15 @@ TEST(PlacementTest, ShrinksAreHeldAboveTheLimit) {
     uint16_t incumbents, lost;
     bool held;
   };
-  for (const Row& row : std::vector<Row>{{2, 1, false}, {3, 2, true}, {5, 1, false}, {9, 1, false}, {9, 2, true},
-                                         {10, 2, false}, {10, 3, true}, {100, 20, false}, {100, 21, true}}) {
+  for (const Row& row : std::vector<Row>{{2, 1, false},
+                                         {3, 2, true},
+                                         {5, 1, false},
+                                         {9, 1, false},
+                                         {9, 2, true},
+                                         {10, 2, false},
+                                         {10, 3, true},
+                                         {100, 20, false},
+                                         {100, 21, true}}) {
     SCOPED_TRACE(absl::StrCat(row.lost, " of ", row.incumbents));
     PlacementInput input = Input(row.incumbents, row.incumbents);
     for (uint16_t n = 0; n < row.lost; ++n) input.clusters[n].cluster_set = "elsewhere";
@@ -229,12 +250,13 @@ TEST(PlacementTest, ChangedNamesAreAPersonsOrder) {
 TEST(PlacementTest, HashesDoNotDependOnOrder) {
   EXPECT_EQ(HashShrink({"a", "b"}), HashShrink({"b", "a"}));
   EXPECT_NE(HashShrink({"a", "b"}), HashShrink({"ab"}));
-  EXPECT_EQ(HashNames(PlacementSpec{{}, {"a", "b"}, {}, {}}), HashNames(PlacementSpec{{"s"}, {"b", "a"}, "x", {"c"}}));
+  EXPECT_EQ(HashNames(PlacementSpec{{}, {"a", "b"}, {}, {}}),
+            HashNames(PlacementSpec{{"s"}, {"b", "a"}, "x", {"c"}}));
   EXPECT_NE(HashNames(PlacementSpec{{}, {"a"}, {}, {}}), HashNames(std::nullopt));
 }
 
-// Whatever happens to a fleet: nobody is chosen who must not be, an incumbent that may stay stays, nobody is both, and no
-// more leave without an order than the guard allows.
+// Whatever happens to a fleet: nobody is chosen who must not be, an incumbent that may stay stays,
+// nobody is both, and no more leave without an order than the guard allows.
 TEST(PlacementTest, RandomFleets) {
   std::mt19937 random(1);
   auto one_in = [&](uint32_t n) { return random() % n == 0; };
@@ -264,7 +286,8 @@ TEST(PlacementTest, RandomFleets) {
     EXPECT_LE(unordered, ShrinkAllowed(input.incumbents.size()));
     EXPECT_EQ(result.leavers.size() + result.chosen.size() >= input.incumbents.size(), true);
     for (const PlacementCandidate& cluster : input.clusters) {
-      bool chosen = result.chosen.count(cluster.uid) > 0, incumbent = input.incumbents.count(cluster.uid) > 0;
+      bool chosen = result.chosen.count(cluster.uid) > 0,
+           incumbent = input.incumbents.count(cluster.uid) > 0;
       bool fits = input.spec.has_value() && cluster.accepted && !cluster.removing &&
                   cluster.cluster_set == "default" &&
                   (input.spec->selector->empty() ||

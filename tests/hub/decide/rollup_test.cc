@@ -1,5 +1,5 @@
-// From what agents report to what people see: a parent is never greener than a child, what is not ready has a reason, and
-// what is not known is shown as not known.
+// From what agents report to what people see: a parent is never greener than a child, what is not
+// ready has a reason, and what is not known is shown as not known.
 #include "hub/decide/rollup.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,8 @@ ClusterLive Connected() {
   return live;
 }
 
-void Report(ClusterLive* live, uint16_t bundle, Digest digest, Phase phase, Health health, std::string reason = "") {
+void Report(ClusterLive* live, uint16_t bundle, Digest digest, Phase phase, Health health,
+            std::string reason = "") {
   auto status = std::make_shared<AssignmentStatus>();
   status->key = BundleUid(bundle);
   status->name = absl::StrCat("projects/p/bundles/b", bundle);
@@ -72,18 +73,21 @@ TEST(RollupTest, OneBundleOnOneCluster) {
       {"never connected", [](World*) {}, Phase::kPending, Health::kUnknown, "NeverConnected", false,
        ClusterPhase::kDisconnected},
       {"applied and healthy",
-       [&](World* w) { Report(connect(w), 1, want, Phase::kApplied, Health::kHealthy); }, Phase::kApplied,
-       Health::kHealthy, "Healthy", true, ClusterPhase::kReady},
+       [&](World* w) { Report(connect(w), 1, want, Phase::kApplied, Health::kHealthy); },
+       Phase::kApplied, Health::kHealthy, "Healthy", true, ClusterPhase::kReady},
       {"applied, not healthy",
-       [&](World* w) { Report(connect(w), 1, want, Phase::kApplied, Health::kDegraded, "CrashLoop"); },
+       [&](World* w) {
+         Report(connect(w), 1, want, Phase::kApplied, Health::kDegraded, "CrashLoop");
+       },
        Phase::kApplied, Health::kDegraded, "CrashLoop", false, ClusterPhase::kDegraded},
-      {"progressing", [&](World* w) { Report(connect(w), 1, want, Phase::kApplying, Health::kProgressing); },
+      {"progressing",
+       [&](World* w) { Report(connect(w), 1, want, Phase::kApplying, Health::kProgressing); },
        Phase::kApplying, Health::kProgressing, "Applying", false, ClusterPhase::kSyncing},
       {"healthy, but an older version",
-       [&](World* w) { Report(connect(w), 1, old, Phase::kApplied, Health::kHealthy); }, Phase::kPending,
-       Health::kProgressing, "StatusStale", false, ClusterPhase::kSyncing},
-      {"nothing reported", [&](World* w) { connect(w); }, Phase::kPending, Health::kProgressing, "StatusUnknown",
-       false, ClusterPhase::kSyncing},
+       [&](World* w) { Report(connect(w), 1, old, Phase::kApplied, Health::kHealthy); },
+       Phase::kPending, Health::kProgressing, "StatusStale", false, ClusterPhase::kSyncing},
+      {"nothing reported", [&](World* w) { connect(w); }, Phase::kPending, Health::kProgressing,
+       "StatusUnknown", false, ClusterPhase::kSyncing},
       {"gone while healthy",
        [&](World* w) {
          Report(connect(w), 1, want, Phase::kApplied, Health::kHealthy);
@@ -105,16 +109,19 @@ TEST(RollupTest, OneBundleOnOneCluster) {
       {"refused by the agent",
        [&](World* w) {
          Report(connect(w), 1, old, Phase::kApplied, Health::kHealthy);
-         w->live->rejections[BundleUid(1)] = {BundleUid(1), want, "OBJECT_TOO_LARGE", "Deployment web"};
+         w->live->rejections[BundleUid(1)] = {BundleUid(1), want, "OBJECT_TOO_LARGE",
+                                              "Deployment web"};
        },
        Phase::kRejected, Health::kDegraded, "ObjectTooLarge", false, ClusterPhase::kDegraded},
       {"an older version was refused",
        [&](World* w) {
          Report(connect(w), 1, want, Phase::kApplied, Health::kHealthy);
-         w->live->rejections[BundleUid(1)] = {BundleUid(1), old, "OBJECT_TOO_LARGE", "Deployment web"};
+         w->live->rejections[BundleUid(1)] = {BundleUid(1), old, "OBJECT_TOO_LARGE",
+                                              "Deployment web"};
        },
        Phase::kApplied, Health::kHealthy, "Healthy", true, ClusterPhase::kReady},
-      {"removals held", [&](World* w) { Report(connect(w), 1, want, Phase::kRemovalHeld, Health::kHealthy); },
+      {"removals held",
+       [&](World* w) { Report(connect(w), 1, want, Phase::kRemovalHeld, Health::kHealthy); },
        Phase::kRemovalHeld, Health::kHealthy, "RemovalHeld", false, ClusterPhase::kDegraded},
   };
   for (const Case& c : cases) {
@@ -133,7 +140,8 @@ TEST(RollupTest, OneBundleOnOneCluster) {
     EXPECT_TRUE(view.decided);
     EXPECT_EQ(view.revision, 2u);
     // Seen from the bundle it is the same.
-    std::vector<AssignmentView> of_bundle = AssignmentsOfBundle(*snapshot, BundleUid(1), world.Live());
+    std::vector<AssignmentView> of_bundle =
+        AssignmentsOfBundle(*snapshot, BundleUid(1), world.Live());
     ASSERT_EQ(of_bundle.size(), 1u);
     EXPECT_EQ(of_bundle[0].phase, view.phase);
     EXPECT_EQ(of_bundle[0].health, view.health);
@@ -172,7 +180,11 @@ TEST(RollupTest, PhasesOfAClusterInTheirOrder) {
          s->admission = Admission::kRejected;
        },
        ClusterPhase::kRemoving, "Removing"},
-      {"removing, offline", [](auto* s, auto* l) { s->removing = true; l->connected = false; },
+      {"removing, offline",
+       [](auto* s, auto* l) {
+         s->removing = true;
+         l->connected = false;
+       },
        ClusterPhase::kRemoving, "WaitingForAgent"},
       {"revoked beats rejected",
        [](auto* s, auto*) {
@@ -180,24 +192,30 @@ TEST(RollupTest, PhasesOfAClusterInTheirOrder) {
          s->admission = Admission::kRejected;
        },
        ClusterPhase::kRevoked, "Revoked"},
-      {"rejected", [](auto* s, auto*) { s->admission = Admission::kRejected; }, ClusterPhase::kRejected, "Rejected"},
-      {"pending", [](auto* s, auto*) { s->admission = Admission::kPending; }, ClusterPhase::kPending, "NotAccepted"},
+      {"rejected", [](auto* s, auto*) { s->admission = Admission::kRejected; },
+       ClusterPhase::kRejected, "Rejected"},
+      {"pending", [](auto* s, auto*) { s->admission = Admission::kPending; },
+       ClusterPhase::kPending, "NotAccepted"},
       {"pending, not joined",
        [](auto* s, auto*) {
          s->admission = Admission::kPending;
          s->certificate_generation = 0;
        },
        ClusterPhase::kPending, "NeverConnected"},
-      {"two agents", [](auto* s, auto*) { s->locked = true; }, ClusterPhase::kDisconnected, "DuplicateIdentity"},
-      {"offline", [](auto*, auto* l) { l->connected = false; }, ClusterPhase::kDisconnected, "AgentDisconnected"},
+      {"two agents", [](auto* s, auto*) { s->locked = true; }, ClusterPhase::kDisconnected,
+       "DuplicateIdentity"},
+      {"offline", [](auto*, auto* l) { l->connected = false; }, ClusterPhase::kDisconnected,
+       "AgentDisconnected"},
       {"offline with a cause",
        [](auto*, auto* l) {
          l->connected = false;
          l->disconnect_reason = "Superseded";
        },
        ClusterPhase::kDisconnected, "Superseded"},
-      {"hold", [](auto*, auto* l) { l->hold_reason = "HistoryDiverged"; }, ClusterPhase::kOnHold, "HistoryDiverged"},
-      {"no full status", [](auto*, auto* l) { l->status_complete = false; }, ClusterPhase::kSyncing, "StatusUnknown"},
+      {"hold", [](auto*, auto* l) { l->hold_reason = "HistoryDiverged"; }, ClusterPhase::kOnHold,
+       "HistoryDiverged"},
+      {"no full status", [](auto*, auto* l) { l->status_complete = false; }, ClusterPhase::kSyncing,
+       "StatusUnknown"},
       {"ready", [](auto*, auto*) {}, ClusterPhase::kReady, "Connected"},
   };
   for (const Case& c : cases) {
@@ -250,9 +268,11 @@ TEST(RollupTest, RemovalsAndUnknownKeys) {
   EXPECT_FALSE(views[0].decided);
   EXPECT_EQ(views[1].phase, Phase::kNotDesired);
   EXPECT_EQ(views[1].reason, "NotDesired");
-  EXPECT_EQ(DeriveClusterStatus(*maker.Snapshot(), cluster, &live, kNow).phase, ClusterPhase::kDegraded);
+  EXPECT_EQ(DeriveClusterStatus(*maker.Snapshot(), cluster, &live, kNow).phase,
+            ClusterPhase::kDegraded);
   live.connected = false;
-  EXPECT_EQ(AssignmentsOfCluster(*maker.Snapshot(), ClusterUid(1), &live)[0].reason, "WaitingForAgent");
+  EXPECT_EQ(AssignmentsOfCluster(*maker.Snapshot(), ClusterUid(1), &live)[0].reason,
+            "WaitingForAgent");
 }
 
 TEST(RollupTest, CountsOfABundle) {

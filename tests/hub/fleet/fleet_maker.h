@@ -94,7 +94,8 @@ class FleetMaker {
     uint64_t number = ++heads_[bundle];
     uint32_t clusters = static_cast<uint32_t>(entries.size());
     uint32_t pages = entries.empty() ? 0 : 1;
-    if (pages > 0) Put(change::Page{BundleUid(bundle), number, 0, DecisionPage{std::move(entries)}});
+    if (pages > 0)
+      Put(change::Page{BundleUid(bundle), number, 0, DecisionPage{std::move(entries)}});
     DecisionHead head;
     head.bundle = BundleUid(bundle);
     head.number = number;

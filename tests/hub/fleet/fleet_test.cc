@@ -1,5 +1,5 @@
-// The index that follows the store's watch is the one that a fresh load gives, and it says of every change whom it
-// touches.
+// The index that follows the store's watch is the one that a fresh load gives, and it says of every
+// change whom it touches.
 #include "hub/fleet/fleet.h"
 
 #include <gmock/gmock.h>
@@ -30,12 +30,14 @@ Lines DumpBundles(const FleetSnapshot& s) {
     lines[uid.ToString()] += At(bundle.mod_revision) + EncodeRecord(bundle.value);
   });
   s.revisions.ForEach([&](const Uuid& uid, const RevisionsOfBundle& revisions) {
-    for (const auto& [number, revision] : revisions) lines[uid.ToString()] += "r" + EncodeRecord(revision);
+    for (const auto& [number, revision] : revisions)
+      lines[uid.ToString()] += "r" + EncodeRecord(revision);
   });
   s.decisions.ForEach([&](const Uuid& uid, const Decision& decision) {
     DecisionPage page;
     for (const auto& [cluster, entry] : decision.entries) page.entries.push_back(entry);
-    lines[uid.ToString()] += "d" + At(decision.head_mod_revision) + EncodeRecord(decision.head) + EncodeRecord(page);
+    lines[uid.ToString()] +=
+        "d" + At(decision.head_mod_revision) + EncodeRecord(decision.head) + EncodeRecord(page);
   });
   std::map<Uuid, std::string> tombstones;
   s.tombstones.ForEach([&](const Uuid&, const TombstonesOfCluster& of_cluster) {
@@ -77,9 +79,11 @@ Lines DumpRest(const FleetSnapshot& s) {
   });
   for (const auto& [id, project] : s.projects) lines["project " + id] = EncodeRecord(project.value);
   for (const auto& [id, set] : s.cluster_sets) lines["set " + id] = EncodeRecord(set.value);
-  for (const TermRecord& term : *s.terms) lines[absl::StrCat("term ", term.number)] = EncodeRecord(term);
+  for (const TermRecord& term : *s.terms)
+    lines[absl::StrCat("term ", term.number)] = EncodeRecord(term);
   for (const auto& [id, uid] : s.names->clusters) lines["cluster name " + id] = uid.ToString();
-  for (const auto& [id, uid] : s.names->bundles) lines["bundle name " + id.first + "/" + id.second] = uid.ToString();
+  for (const auto& [id, uid] : s.names->bundles)
+    lines["bundle name " + id.first + "/" + id.second] = uid.ToString();
   for (const auto& [uid, twin] : s.names->twins) lines["twin " + uid.ToString()] = twin.ToString();
   lines["adopt"] = EncodeRecord(s.adopt);
   lines["at"] = absl::StrCat(s.at().term, " ", s.at().nonce.ToString(), " ", s.at().revision);
@@ -125,6 +129,53 @@ class FollowedWorld : public World {
   size_t published = 0;
 };
 
+// What users, agents and controllers do, in any order.
+void ChangeAtRandom(FollowedWorld& world, std::mt19937& random, uint16_t cluster, uint16_t bundle) {
+  Uuid uid = ClusterUid(cluster);
+  switch (random() % 14) {
+    case 0:
+      world.AddCluster(cluster);
+      break;
+    case 1:
+    case 10:
+      world.ChangeCluster(cluster, [&](Cluster* c) {
+        c->status.kube_system_uid = random() % 6 == 0 ? "" : absl::StrCat("kube-", random() % 2);
+      });
+      break;
+    case 2:
+      world.ApplyBundle(bundle);
+      break;
+    case 3:
+      world.ChangeBundle(bundle, [&](Bundle* b) { b->meta.delete_time = world.now; });
+      break;
+    case 4: {
+      RecordTxn txn;
+      txn.Delete(ClusterKey(absl::StrCat("c", cluster)));
+      EXPECT_TRUE(world.records->Commit(std::move(txn)).ok());
+      break;
+    }
+    case 5:
+      world.Put(SessionKey(uid), SessionRecord{uid, "", random() % 100, Uuid{}, 1});
+      break;
+    case 6:
+      world.AcknowledgeTombstones(cluster);
+      break;
+    case 7:
+      world.Put(ProjectKey("p"),
+                Project{"p", {}, {random() % 4 == 0 ? "elsewhere" : "default"}, 0});
+      break;
+    case 8:
+      world.Put(kAdoptKey.data(), AdoptRecord{1, Uuid{}, false, {uid}});
+      break;
+    case 9:
+      world.ReconcileCluster(cluster).IgnoreError();
+      break;
+    default:
+      world.ReconcileBundle(bundle).IgnoreError();
+      break;
+  }
+}
+
 TEST(FleetTest, FollowingTheWatchIsAsGoodAsLoading) {
   size_t reloads = 0, decisions = 0, twins = 0;
   for (uint32_t seed = 0; seed < 20; ++seed) {
@@ -134,31 +185,9 @@ TEST(FleetTest, FollowingTheWatchIsAsGoodAsLoading) {
     ASSERT_TRUE(world.loaded.has_value() && world.loaded->ok());
     FleetSnapshotPtr before = world.newest;
     for (int step = 0; step < 80; ++step) {
-      uint16_t cluster = static_cast<uint16_t>(1 + random() % 5), bundle = static_cast<uint16_t>(1 + random() % 3);
-      Uuid uid = ClusterUid(cluster);
-      switch (random() % 14) {
-        case 0: world.AddCluster(cluster); break;
-        case 1:
-        case 10:
-          world.ChangeCluster(cluster, [&](Cluster* c) {
-            c->status.kube_system_uid = random() % 6 == 0 ? "" : absl::StrCat("kube-", random() % 2);
-          });
-          break;
-        case 2: world.ApplyBundle(bundle); break;
-        case 3: world.ChangeBundle(bundle, [&](Bundle* b) { b->meta.delete_time = world.now; }); break;
-        case 4: {
-          RecordTxn txn;
-          txn.Delete(ClusterKey(absl::StrCat("c", cluster)));
-          EXPECT_TRUE(world.records->Commit(std::move(txn)).ok());
-          break;
-        }
-        case 5: world.Put(SessionKey(uid), SessionRecord{uid, "", random() % 100, Uuid{}, 1}); break;
-        case 6: world.AcknowledgeTombstones(cluster); break;
-        case 7: world.Put(ProjectKey("p"), Project{"p", {}, {random() % 4 == 0 ? "elsewhere" : "default"}, 0}); break;
-        case 8: world.Put(kAdoptKey.data(), AdoptRecord{1, Uuid{}, false, {uid}}); break;
-        case 9: world.ReconcileCluster(cluster).IgnoreError(); break;
-        default: world.ReconcileBundle(bundle).IgnoreError(); break;
-      }
+      uint16_t cluster = static_cast<uint16_t>(1 + random() % 5),
+               bundle = static_cast<uint16_t>(1 + random() % 3);
+      ChangeAtRandom(world, random, cluster, bundle);
       // Several transactions may come at once; a compacted watch begins anew.
       if (random() % 3 == 0) continue;
       if (random() % 8 == 0) {
@@ -204,7 +233,8 @@ TEST(FleetTest, ARecordThatCannotBeReadStopsTheLoadButNotTheWatch) {
   EXPECT_NE(world.newest->clusters.Find(ClusterUid(1)), nullptr);
   EXPECT_NE(world.newest->clusters.Find(ClusterUid(3)), nullptr);
   std::optional<absl::Status> loaded;
-  Fleet fleet(&world.loop, &world.loop, world.records->store(), "hub", [](FleetSnapshotPtr, const FleetChanges&) {});
+  Fleet fleet(&world.loop, &world.loop, world.records->store(), "hub",
+              [](FleetSnapshotPtr, const FleetChanges&) {});
   fleet.Start([&](absl::Status status) { loaded = status; });
   world.Follow();
   ASSERT_TRUE(loaded.has_value());
@@ -239,7 +269,8 @@ TEST(SnapshotTest, ADecisionIsSwitchedAsAWhole) {
   DecisionEntry entry;
   entry.cluster = ClusterUid(3);
   maker.Put(change::Page{BundleUid(1), 2, 0, {{entry}}});
-  EXPECT_EQ(maker.Snapshot()->decisions.Find(BundleUid(1))->entries.size(), 2u) << "pages without their head";
+  EXPECT_EQ(maker.Snapshot()->decisions.Find(BundleUid(1))->entries.size(), 2u)
+      << "pages without their head";
   EXPECT_EQ(maker.Snapshot()->assigned.Find(ClusterUid(3)), nullptr);
   maker.changes = FleetChanges();
   DecisionHead head;
@@ -251,7 +282,8 @@ TEST(SnapshotTest, ADecisionIsSwitchedAsAWhole) {
   EXPECT_EQ(after->decisions.Find(BundleUid(1))->entries.size(), 1u);
   EXPECT_EQ(after->assigned.Find(ClusterUid(1)), nullptr);
   EXPECT_THAT(*after->assigned.Find(ClusterUid(3)), ElementsAre(BundleUid(1)));
-  EXPECT_THAT(maker.changes.clusters, UnorderedElementsAre(ClusterUid(1), ClusterUid(2), ClusterUid(3)));
+  EXPECT_THAT(maker.changes.clusters,
+              UnorderedElementsAre(ClusterUid(1), ClusterUid(2), ClusterUid(3)));
   maker.Put(change::NoDecision{BundleUid(1)});
   EXPECT_EQ(maker.Snapshot()->assigned.size(), 0u);
 }

@@ -1,5 +1,5 @@
-// Blobs: what was put comes out under its digest, encrypted at rest, and the collector takes only what nothing names,
-// whatever happens at the same time.
+// Blobs: what was put comes out under its digest, encrypted at rest, and the collector takes only
+// what nothing names, whatever happens at the same time.
 #include "hub/records/blobs.h"
 
 #include <gtest/gtest.h>
@@ -42,13 +42,15 @@ class BlobsTest : public testing::Test {
   }
 
   // A bundle of files, as requests make it. False: what it needs was collected meanwhile.
-  bool PutBundle(const std::string& id, const std::vector<std::string>& files, bool guarded = true) {
+  bool PutBundle(const std::string& id, const std::vector<std::string>& files,
+                 bool guarded = true) {
     Bundle bundle;
     bundle.project = "p";
     bundle.id = id;
     std::vector<absl::string_view> contents(files.begin(), files.end());
     for (const std::string& file : files) {
-      bundle.spec.manifests.push_back({absl::StrCat("f", bundle.spec.manifests.size()), "", Sha256(file), file.size()});
+      bundle.spec.manifests.push_back(
+          {absl::StrCat("f", bundle.spec.manifests.size()), "", Sha256(file), file.size()});
     }
     std::string list = EncodeManifestList(bundle.spec.manifests);
     contents.push_back(list);
@@ -66,17 +68,18 @@ class BlobsTest : public testing::Test {
   // Of the first blob that a bundle names and that is not there.
   absl::Status CheckBundles() {
     BlobStore fresh(records_.get(), keys_);
-    return ForEachRecord(*sqlite_, KindPrefix(KeyKind::kBundle), 0, [&](const KeyValue& kv) -> absl::Status {
-      Bundle bundle = DecodeRecord<Bundle>(kv.value).value();
-      absl::StatusOr<std::string> list = fresh.Get(bundle.spec.manifest_list);
-      if (!list.ok()) return list.status();
-      std::vector<Manifest> manifests = DecodeManifestList(*list).value();
-      for (const Manifest& manifest : manifests) {
-        absl::Status status = fresh.Get(manifest.digest).status();
-        if (!status.ok()) return status;
-      }
-      return absl::OkStatus();
-    });
+    return ForEachRecord(*sqlite_, KindPrefix(KeyKind::kBundle), 0,
+                         [&](const KeyValue& kv) -> absl::Status {
+                           Bundle bundle = DecodeRecord<Bundle>(kv.value).value();
+                           absl::StatusOr<std::string> list = fresh.Get(bundle.spec.manifest_list);
+                           if (!list.ok()) return list.status();
+                           std::vector<Manifest> manifests = DecodeManifestList(*list).value();
+                           for (const Manifest& manifest : manifests) {
+                             absl::Status status = fresh.Get(manifest.digest).status();
+                             if (!status.ok()) return status;
+                           }
+                           return absl::OkStatus();
+                         });
   }
   size_t Chunks() { return sqlite_->Range(KindPrefix(KeyKind::kBlob), "", 0, 0)->items.size(); }
 
@@ -89,7 +92,8 @@ class BlobsTest : public testing::Test {
 
 TEST_F(BlobsTest, EverySizeComesBack) {
   const size_t first = kBlobChunkBytes;
-  for (size_t size : {size_t{0}, size_t{1}, size_t{1000}, first - 100, first, first + 1, 2 * first + 7, 9 * first}) {
+  for (size_t size : {size_t{0}, size_t{1}, size_t{1000}, first - 100, first, first + 1,
+                      2 * first + 7, 9 * first}) {
     for (bool noise : {false, true}) {
       SCOPED_TRACE(absl::StrCat(size, noise ? " noise" : " text"));
       std::string content = noise ? Noise(size, 1) : std::string(size, 'x');
@@ -122,7 +126,8 @@ TEST_F(BlobsTest, ManySmallBlobsShareTransactions) {
   Revision before = sqlite_->Head().value();
   ASSERT_TRUE(blobs_->Put({contents.begin(), contents.end()}).ok());
   EXPECT_EQ(sqlite_->Head().value(), before + 11);
-  for (const std::string& content : contents) EXPECT_EQ(blobs_->Get(Sha256(content)).value(), content);
+  for (const std::string& content : contents)
+    EXPECT_EQ(blobs_->Get(Sha256(content)).value(), content);
 }
 
 TEST_F(BlobsTest, RefusesWhatIsTooLarge) {
@@ -156,8 +161,10 @@ TEST_F(BlobsTest, DamageIsNoticed) {
     Txn txn;
     const char* reason;
   } cases[] = {
-      {"chunks change places", swap, "STORE_CORRUPT"}, {"another content", changed, "STORE_CORRUPT"},
-      {"first chunk gone", no_first, "NOT_FOUND"},     {"middle chunk gone", no_middle, "STORE_CORRUPT"},
+      {"chunks change places", swap, "STORE_CORRUPT"},
+      {"another content", changed, "STORE_CORRUPT"},
+      {"first chunk gone", no_first, "NOT_FOUND"},
+      {"middle chunk gone", no_middle, "STORE_CORRUPT"},
       {"last chunk gone", no_last, "STORE_CORRUPT"},
   };
   for (const auto& c : cases) {
@@ -215,7 +222,8 @@ TEST_F(BlobsTest, CacheIsBounded) {
   EXPECT_EQ(get(2), two);
   EXPECT_NE(get(1), one) << "pushed out, read anew";
   BlobStore none(records_.get(), keys_, 10);
-  EXPECT_NE(none.GetCompressed(Sha256(contents[0])).value(), none.GetCompressed(Sha256(contents[0])).value());
+  EXPECT_NE(none.GetCompressed(Sha256(contents[0])).value(),
+            none.GetCompressed(Sha256(contents[0])).value());
 }
 
 Digest D(uint8_t n) {
@@ -243,7 +251,8 @@ TEST(BlobPlanTest, Table) {
       {"clock set back", {D(2)}, {}, {{D(2), kNow + absl::Hours(5)}}, {{}, {{D(2), kNow}}}},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(PlanBlobs(row.stored, row.named, row.since, kNow, absl::Hours(1)), row.want) << row.name;
+    EXPECT_EQ(PlanBlobs(row.stored, row.named, row.since, kNow, absl::Hours(1)), row.want)
+        << row.name;
   }
 }
 
@@ -290,7 +299,8 @@ TEST_F(BlobsTest, CollectorTakesNothingWhenItCannotReadEverything) {
     const char* name;
     Write write;
   } cases[] = {
-      {"list gone", {BlobKey(Sha256(EncodeManifestList({{"f0", "", Sha256("file"), 4}})), 0), std::nullopt, 0}},
+      {"list gone",
+       {BlobKey(Sha256(EncodeManifestList({{"f0", "", Sha256("file"), 4}})), 0), std::nullopt, 0}},
       {"bundle damaged", {BundleKey("p", "b"), "?", 0}},
       {"revision damaged", {RevisionKey("p", Uuid{}, 1), WrapPlain("\xff"), 0}},
   };
@@ -326,13 +336,15 @@ TEST_F(BlobsTest, CollectorLosesAgainstATransactionThatNames) {
   EXPECT_TRUE(CheckBundles().ok());
 }
 
-// Seeds: bundles come, change and go, and at any transaction the collector, without grace, may come between.
+// Seeds: bundles come, change and go, and at any transaction the collector, without grace, may come
+// between.
 class BlobRaceTest : public BlobsTest {
  protected:
   absl::Status Run(uint32_t seed, bool guarded, int* collected, int* refused) {
     std::mt19937 random(seed);
     BlobCollector collector(records_.get(), blobs_.get(), absl::ZeroDuration());
-    std::vector<std::string> pool = {"a", "b", "c", Noise(kBlobChunkBytes + 5, 1), Noise(2 * kBlobChunkBytes, 2)};
+    std::vector<std::string> pool = {"a", "b", "c", Noise(kBlobChunkBytes + 5, 1),
+                                     Noise(2 * kBlobChunkBytes, 2)};
     wrapped_->before_commit = [&](const Txn&) {
       if (random() % 4 == 0) {
         absl::StatusOr<BlobCollection> result = collector.Collect(kNow);
@@ -372,7 +384,8 @@ TEST_F(BlobRaceTest, NamedBlobsAreThere) {
 TEST_F(BlobRaceTest, WithoutTheGuardTheyAreNot) {
   int collected = 0, refused = 0;
   bool lost = false;
-  for (uint32_t seed = 0; seed < 50 && !lost; ++seed) lost = !Run(seed, false, &collected, &refused).ok();
+  for (uint32_t seed = 0; seed < 50 && !lost; ++seed)
+    lost = !Run(seed, false, &collected, &refused).ok();
   EXPECT_TRUE(lost);
 }
 

@@ -1,4 +1,5 @@
-// Codec: every stored field of every record survives, what is derived does not, and damage is refused.
+// Codec: every stored field of every record survives, what is derived does not, and damage is
+// refused.
 #include "hub/records/codec.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,9 @@ std::vector<Condition> Conditions() {
           {"Third", ConditionStatus::kUnknown, "", "", absl::UnixEpoch(), 0}};
 }
 
-Facts SomeFacts() { return {"v1.37.2", 3, 2, {{"v1.37.1", 1}, {"v1.37.2", 2}}, 4000, 1 << 30, Conditions()}; }
+Facts SomeFacts() {
+  return {"v1.37.2", 3, 2, {{"v1.37.1", 1}, {"v1.37.2", 2}}, 4000, 1 << 30, Conditions()};
+}
 
 std::vector<Manifest> Manifests() {
   return {{"a.yaml", "", Sha256("a"), 1}, {"b/c.yaml", "", Sha256("bb"), 2}};
@@ -121,8 +124,9 @@ TEST(CodecTest, BundleAndRevision) {
     ExpectRoundTrip(bundle);
     bundle.spec.placement.reset();
     ExpectRoundTrip(bundle);
-    BundleRevision revision{"p", "b", kOther, 8, Meta(), Sha256("listing"), {}, Sha256("list"), "ns",
-                            false, adoption, 12, 3456};
+    BundleRevision revision{
+        "p",  "b",   kOther,   8,  Meta(), Sha256("listing"), {}, Sha256("list"),
+        "ns", false, adoption, 12, 3456};
     ExpectRoundTrip(revision);
   }
 }
@@ -149,10 +153,12 @@ TEST(CodecTest, HubRecords) {
   ExpectRoundTrip(HeadRecord{3, kUid, 12});
   ExpectRoundTrip(AdoptRecord{3, kUid, true, {kUid, kOther}});
   ExpectRoundTrip(SessionRecord{kUid, "lease", 7, kOther, 2});
-  ExpectRoundTrip(TombstoneRecord{kUid, kOther, "projects/p/bundles/b", "Left", Propagation::kOrphan, true, 4, kTime});
+  ExpectRoundTrip(TombstoneRecord{kUid, kOther, "projects/p/bundles/b", "Left",
+                                  Propagation::kOrphan, true, 4, kTime});
   ExpectRoundTrip(TombstoneRecord{kUid, kOther, "n", "r", Propagation::kDelete, false, 0, kTime});
   ExpectRoundTrip(DecisionHead{kUid, 4, 2, 700, Sha256("names"), kTime});
-  ExpectRoundTrip(DecisionPage{{{kUid, "c", 3, Sha256("d"), 2, "Selected"}, {kOther, "d", 1, {}, 0, ""}}});
+  ExpectRoundTrip(
+      DecisionPage{{{kUid, "c", 3, Sha256("d"), 2, "Selected"}, {kOther, "d", 1, {}, 0, ""}}});
   ExpectRoundTrip(RetiredRecord{kUid, "c", 3, true, kTime});
   ExpectRoundTrip(AuditRecord{kTime, "u", "1.2.3.4", "m", "r", "OK", "d", 5});
   ExpectRoundTrip(RequestRecord{Sha256("r"), std::string("\0\1", 2)});
@@ -165,8 +171,15 @@ TEST(CodecTest, StatusSummaries) {
   StatusSummary summary{kUid, "HistoryDiverged", "v0.1", kTime, SomeFacts(), {}};
   for (int phase = 0; phase <= static_cast<int>(Phase::kRejected); ++phase) {
     auto health = static_cast<Health>(phase % (static_cast<int>(Health::kDegraded) + 1));
-    summary.assignments.push_back({kOther, "projects/p/bundles/b", 5, Sha256("d"), static_cast<Phase>(phase),
-                                   health, {4, 3, 2, 1}, "Reason", kTime});
+    summary.assignments.push_back({kOther,
+                                   "projects/p/bundles/b",
+                                   5,
+                                   Sha256("d"),
+                                   static_cast<Phase>(phase),
+                                   health,
+                                   {4, 3, 2, 1},
+                                   "Reason",
+                                   kTime});
   }
   ExpectRoundTrip(summary);
 }

@@ -1,4 +1,5 @@
-// Envelopes: what goes in comes out, and what was changed, moved, cut or written by a newer hub is refused.
+// Envelopes: what goes in comes out, and what was changed, moved, cut or written by a newer hub is
+// refused.
 #include "hub/records/envelope.h"
 
 #include <gtest/gtest.h>
@@ -46,10 +47,12 @@ TEST(EnvelopeTest, EveryChangedByteIsNoticed) {
     absl::StatusOr<std::string> got = Unseal(keys, "/k", changed);
     ASSERT_FALSE(got.ok()) << i;
     std::string reason = ErrorReason(got.status());
-    EXPECT_TRUE(reason == "STORE_CORRUPT" || (i >= 2 && i < 6 && reason == "KEY_MISSING")) << i << reason;
+    EXPECT_TRUE(reason == "STORE_CORRUPT" || (i >= 2 && i < 6 && reason == "KEY_MISSING"))
+        << i << reason;
   }
   for (size_t size = 0; size < value.size(); ++size) {
-    EXPECT_EQ(ErrorReason(Unseal(keys, "/k", value.substr(0, size)).status()), "STORE_CORRUPT") << size;
+    EXPECT_EQ(ErrorReason(Unseal(keys, "/k", value.substr(0, size)).status()), "STORE_CORRUPT")
+        << size;
   }
   EXPECT_EQ(ErrorReason(Unseal(keys, "/other", value).status()), "STORE_CORRUPT") << "moved";
 }
@@ -80,7 +83,8 @@ TEST(EncryptionKeysTest, SeveralReadOneWrites) {
   EXPECT_EQ(*Unseal(both, "/k", Seal(old_keys, "/k", "old")), "old");
   EXPECT_EQ(ErrorReason(Unseal(old_keys, "/k", Seal(both, "/k", "new")).status()), "KEY_MISSING");
   EncryptionKeys wrong = Keys("7 " + Key('c'));
-  EXPECT_EQ(ErrorReason(Unseal(wrong, "/k", Seal(old_keys, "/k", "old")).status()), "STORE_CORRUPT");
+  EXPECT_EQ(ErrorReason(Unseal(wrong, "/k", Seal(old_keys, "/k", "old")).status()),
+            "STORE_CORRUPT");
 }
 
 TEST(EncryptionKeysTest, BadFiles) {
@@ -92,7 +96,8 @@ TEST(EncryptionKeysTest, BadFiles) {
       {"empty", "", "encryption keys: the file has no key"},
       {"no id", Key('a'), "encryption keys: line 1: want a number from 1 on, and a key"},
       {"id 0", "0 " + Key('a'), "encryption keys: line 1: want a number from 1 on, and a key"},
-      {"too large", "4294967296 " + Key('a'), "encryption keys: line 1: want a number from 1 on, and a key"},
+      {"too large", "4294967296 " + Key('a'),
+       "encryption keys: line 1: want a number from 1 on, and a key"},
       {"short", "\n1 abcd", "encryption keys: line 2: want a key of 64 hexadecimal digits"},
       {"not hex", "1 " + Key('x'), "encryption keys: line 1: want a key of 64 hexadecimal digits"},
       {"twice", "1 " + Key('a') + "\n1 " + Key('b'), "encryption keys: line 2: key 1 stands twice"},

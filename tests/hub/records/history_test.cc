@@ -1,5 +1,5 @@
-// Whether a point lies in the hub's history: a table, and random histories against a slow oracle that keeps every
-// state.
+// Whether a point lies in the hub's history: a table, and random histories against a slow oracle
+// that keeps every state.
 #include "hub/records/history.h"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ TEST(HistoryTest, Table) {
   EXPECT_FALSE(HistoryContains({}, {1, Nonce(1), 1}, 10));
 }
 
-// A hub that writes, restarts and is restored from backups. The oracle keeps with each store the set of points that it
-// was ever at: what an agent of that history may have seen.
+// A hub that writes, restarts and is restored from backups. The oracle keeps with each store the
+// set of points that it was ever at: what an agent of that history may have seen.
 TEST(HistoryTest, AgreesWithAnOracleThatKeepsEveryPoint) {
   struct Store {
     std::vector<TermRecord> terms;

@@ -1,4 +1,5 @@
-// Keys: each builder is undone by the parser, keys sort as their numbers do, and nothing else parses.
+// Keys: each builder is undone by the parser, keys sort as their numbers do, and nothing else
+// parses.
 #include "hub/records/keys.h"
 
 #include <gtest/gtest.h>
@@ -107,18 +108,20 @@ TEST(KeysTest, Spelling) {
             "/v1/decision/00112233-4455-6677-8899-aabbccddeeff/00000000000000000007-000003");
   EXPECT_EQ(TermKey(1), "/v1/term/00000000000000000001");
   EXPECT_EQ(BlobKey(kDigest, 1), "/v1/blob/" + kDigest.Hex() + "/000001");
-  EXPECT_EQ(ByUidKey(UidKind::kBundle, kUid), "/v1/by-uid/bundle/00112233-4455-6677-8899-aabbccddeeff");
+  EXPECT_EQ(ByUidKey(UidKind::kBundle, kUid),
+            "/v1/by-uid/bundle/00112233-4455-6677-8899-aabbccddeeff");
   EXPECT_EQ(TimeOrderedId(1700000000000000, 5), "00001700000000000000-00000000000000000005");
 }
 
 TEST(KeysTest, NothingElseParses) {
-  for (const char* key : {"", "/", "/v1/", "/v1/cluster/", "/v1/cluster/p/c", "/v1/cluster/-/", "/v1/bundle/-/b",
-                          "/v1/bundle/p/b/c", "/v2/cluster/-/c", "/v1/term/1", "/v1/term/0000000000000000000x",
-                          "/v1/session/00112233-4455-6677-8899-AABBCCDDEEFF", "/v1/session/1", "/v1/meta/",
-                          "/v1/decision/00112233-4455-6677-8899-aabbccddeeff/tail",
-                          "/v1/decision/00112233-4455-6677-8899-aabbccddeeff/7-3",
-                          "/v1/by-uid/project/00112233-4455-6677-8899-aabbccddeeff", "/v1/blob/00/000001",
-                          "/v1/term/99999999999999999999"}) {
+  for (const char* key :
+       {"", "/", "/v1/", "/v1/cluster/", "/v1/cluster/p/c", "/v1/cluster/-/", "/v1/bundle/-/b",
+        "/v1/bundle/p/b/c", "/v2/cluster/-/c", "/v1/term/1", "/v1/term/0000000000000000000x",
+        "/v1/session/00112233-4455-6677-8899-AABBCCDDEEFF", "/v1/session/1", "/v1/meta/",
+        "/v1/decision/00112233-4455-6677-8899-aabbccddeeff/tail",
+        "/v1/decision/00112233-4455-6677-8899-aabbccddeeff/7-3",
+        "/v1/by-uid/project/00112233-4455-6677-8899-aabbccddeeff", "/v1/blob/00/000001",
+        "/v1/term/99999999999999999999"}) {
     EXPECT_FALSE(ParseStoreKey(key).has_value()) << key;
   }
 }

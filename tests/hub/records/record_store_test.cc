@@ -43,7 +43,8 @@ class Hub {
   absl::Status Start(RecordStoreOptions options) {
     std::unique_ptr<SqliteStore> store = MemoryStore(image);
     sqlite = store.get();
-    absl::StatusOr<std::unique_ptr<RecordStore>> opened = RecordStore::Open(std::move(store), std::move(options));
+    absl::StatusOr<std::unique_ptr<RecordStore>> opened =
+        RecordStore::Open(std::move(store), std::move(options));
     if (!opened.ok()) return opened.status();
     records = *std::move(opened);
     return absl::OkStatus();
@@ -141,14 +142,16 @@ TEST(RecordStoreTest, RefusesWhatIsNotItsOwnBeforeItWrites) {
     std::string reason;
     std::string text;
   } cases[] = {
-      {"newer format", std::string(kSchemaKey), EncodeRecord(SchemaRecord{kStoreFormat + 1, "9.1.0"}),
-       "STORE_TOO_NEW", "version 9.1.0"},
-      {"newer envelope", std::string(kSchemaKey), std::string("\x02\0\0\0\0\0", 6), "STORE_TOO_NEW", "schema"},
+      {"newer format", std::string(kSchemaKey),
+       EncodeRecord(SchemaRecord{kStoreFormat + 1, "9.1.0"}), "STORE_TOO_NEW", "version 9.1.0"},
+      {"newer envelope", std::string(kSchemaKey), std::string("\x02\0\0\0\0\0", 6), "STORE_TOO_NEW",
+       "schema"},
       {"damaged schema", std::string(kSchemaKey), "", "STORE_CORRUPT", "schema"},
       {"no schema", std::string(kSchemaKey), std::nullopt, "STORE_CORRUPT", "schema is missing"},
       {"other hub", std::string(kHubKey), EncodeText("another"), "HUB_ID_MISMATCH", "another"},
       {"no hub id", std::string(kHubKey), std::nullopt, "STORE_CORRUPT", "hub is missing"},
-      {"newer level", std::string(kFeatureLevelKey), EncodeNumber(2), "FEATURE_LEVEL_UNSUPPORTED", "got 2"},
+      {"newer level", std::string(kFeatureLevelKey), EncodeNumber(2), "FEATURE_LEVEL_UNSUPPORTED",
+       "got 2"},
       {"no level", std::string(kFeatureLevelKey), std::nullopt, "STORE_CORRUPT", "feature_level"},
       {"no head", std::string(kHeadKey), std::nullopt, "STORE_CORRUPT", "head is missing"},
       {"damaged term", TermKey(1), std::string("\x01\0\0\0\0\0?", 7), "STORE_CORRUPT", "/v1/term/"},
@@ -172,7 +175,8 @@ TEST(RecordStoreTest, RefusesWhatIsNotItsOwnBeforeItWrites) {
     SqliteStoreOptions options;
     options.path = path;
     options.inline_mode = true;
-    absl::Status status = RecordStore::Open(OpenSqliteStore(options).value(), hub.Options()).status();
+    absl::Status status =
+        RecordStore::Open(OpenSqliteStore(options).value(), hub.Options()).status();
     EXPECT_EQ(ErrorReason(status), c.reason) << status;
     EXPECT_THAT(status.message(), HasSubstr(c.text));
     EXPECT_EQ(OpenSqliteStore(options).value()->Head().value(), before);
@@ -273,7 +277,8 @@ TEST(RecordStoreTest, OfTwoHubsOnOneStoreEachGetsATermOfItsOwn) {
   // The other hub begins its term between this one's reads and its transaction.
   first->before_commit = [&](const Txn&) {
     Hub second;
-    other = RecordStore::Open(std::make_unique<WrappedStore>(store.get()), second.Options()).value();
+    other =
+        RecordStore::Open(std::make_unique<WrappedStore>(store.get()), second.Options()).value();
     return false;
   };
   std::unique_ptr<RecordStore> mine = RecordStore::Open(std::move(first), hub.Options()).value();
@@ -306,11 +311,13 @@ TEST(RecordStoreTest, KeepsTheNewestTermsOnly) {
 
 TEST(RecordStoreTest, ThreadsCommitTogether) {
   Hub hub;
-  std::unique_ptr<RecordStore> records = RecordStore::Open(MemoryStore("", false), [] {
-                                           RecordStoreOptions options;
-                                           options.hub_id = kHub;
-                                           return options;
-                                         }()).value();
+  std::unique_ptr<RecordStore> records = RecordStore::Open(MemoryStore("", false),
+                                                           [] {
+                                                             RecordStoreOptions options;
+                                                             options.hub_id = kHub;
+                                                             return options;
+                                                           }())
+                                             .value();
   constexpr int kThreads = 4, kEach = 50;
   std::vector<std::thread> threads;
   std::atomic<int> done{0};
@@ -319,14 +326,17 @@ TEST(RecordStoreTest, ThreadsCommitTogether) {
       for (int i = 0; i < kEach; ++i) {
         RecordTxn txn;
         txn.audit.emplace();
-        records->CommitAsync(std::move(txn), [&](RecordStore::CommitResult result) { done += result.ok() && *result; });
+        records->CommitAsync(std::move(txn), [&](RecordStore::CommitResult result) {
+          done += result.ok() && *result;
+        });
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   ASSERT_TRUE(records->Commit(RecordTxn()).ok());  // Everything before it is done.
   EXPECT_EQ(done, kThreads * kEach);
-  EXPECT_EQ(records->Range("/v1/audit/", "", 0, 0)->items.size(), static_cast<size_t>(kThreads * kEach));
+  EXPECT_EQ(records->Range("/v1/audit/", "", 0, 0)->items.size(),
+            static_cast<size_t>(kThreads * kEach));
   EXPECT_EQ(Head(*records).sequence, static_cast<uint64_t>(kThreads * kEach + 1));
 }
 

@@ -30,11 +30,16 @@ class WrappedStore : public Store {
                                   Revision at) override {
     return store_->Range(prefix, after, limit, at);
   }
-  void TxnAsync(Txn txn, TxnCallback done) override { store_->TxnAsync(std::move(txn), std::move(done)); }
-  std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after, WatchCallback on_batch) override {
+  void TxnAsync(Txn txn, TxnCallback done) override {
+    store_->TxnAsync(std::move(txn), std::move(done));
+  }
+  std::unique_ptr<StoreWatch> Watch(absl::string_view prefix, Revision after,
+                                    WatchCallback on_batch) override {
     return store_->Watch(prefix, after, std::move(on_batch));
   }
-  absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) override { return store_->GrantLease(ttl); }
+  absl::StatusOr<LeaseId> GrantLease(absl::Duration ttl) override {
+    return store_->GrantLease(ttl);
+  }
   absl::Status KeepLease(LeaseId lease) override { return store_->KeepLease(lease); }
   absl::Status RevokeLease(LeaseId lease) override { return store_->RevokeLease(lease); }
   absl::Status Compact(Revision revision) override { return store_->Compact(revision); }

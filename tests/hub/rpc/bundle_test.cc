@@ -20,7 +20,8 @@ using Stub = v1::BundleService::Stub;
 constexpr char kName[] = "projects/default/bundles/web";
 
 std::string ConfigMap(const std::string& name, const std::string& value = "v") {
-  return absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", name, "}\ndata: {k: ", value, "}\n");
+  return absl::StrCat("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ", name,
+                      "}\ndata: {k: ", value, "}\n");
 }
 
 void AddFile(const std::string& path, const std::string& content, v1::Bundle* bundle) {
@@ -45,10 +46,14 @@ class BundleTest : public testing::Test {
     return hub_.Call(stub_.get(), &Stub::UpdateBundle, request, response);
   }
   absl::Status Get(v1::Bundle* response, const std::string& view = "VIEW_BASIC") {
-    return hub_.Call(stub_.get(), &Stub::GetBundle, Text<v1::GetBundleRequest>(absl::StrCat("name: '", kName, "' view: ", view)), response);
+    return hub_.Call(stub_.get(), &Stub::GetBundle,
+                     Text<v1::GetBundleRequest>(absl::StrCat("name: '", kName, "' view: ", view)),
+                     response);
   }
   absl::Status Delete(const std::string& more, v1::Bundle* response) {
-    return hub_.Call(stub_.get(), &Stub::DeleteBundle, Text<v1::DeleteBundleRequest>(absl::StrCat("name: '", kName, "' ", more)), response);
+    return hub_.Call(stub_.get(), &Stub::DeleteBundle,
+                     Text<v1::DeleteBundleRequest>(absl::StrCat("name: '", kName, "' ", more)),
+                     response);
   }
   std::vector<std::string> Warnings(const v1::Bundle& bundle) {
     return {bundle.status().warnings().begin(), bundle.status().warnings().end()};
@@ -57,11 +62,13 @@ class BundleTest : public testing::Test {
   void AddCluster(const std::string& id) {
     auto clusters = hub_.Stub<v1::ClusterService>();
     v1::Cluster cluster;
-    ASSERT_EQ(hub_.Call(clusters.get(), &v1::ClusterService::Stub::CreateCluster,
-                        Text<v1::CreateClusterRequest>(absl::StrCat("cluster_id: '", id, "'")), &cluster),
-              absl::OkStatus());
+    ASSERT_EQ(
+        hub_.Call(clusters.get(), &v1::ClusterService::Stub::CreateCluster,
+                  Text<v1::CreateClusterRequest>(absl::StrCat("cluster_id: '", id, "'")), &cluster),
+        absl::OkStatus());
     ASSERT_EQ(hub_.Call(clusters.get(), &v1::ClusterService::Stub::AcceptCluster,
-                        Text<v1::AcceptClusterRequest>(absl::StrCat("name: 'clusters/", id, "'")), &cluster),
+                        Text<v1::AcceptClusterRequest>(absl::StrCat("name: 'clusters/", id, "'")),
+                        &cluster),
               absl::OkStatus());
   }
   void Place(const std::string& placement, v1::Bundle* bundle) {
@@ -114,13 +121,16 @@ TEST_F(BundleTest, CreateStoresFilesAndARevision) {
   EXPECT_EQ(read.spec().manifests(0).content(), wanted.spec().manifests(0).content());
   v1::BundleRevision revision;
   ASSERT_EQ(hub_.Call(stub_.get(), &Stub::GetBundleRevision,
-                      Text<v1::GetBundleRevisionRequest>(absl::StrCat("name: '", kName, "/revisions/1' view: VIEW_FULL")), &revision),
+                      Text<v1::GetBundleRevisionRequest>(
+                          absl::StrCat("name: '", kName, "/revisions/1' view: VIEW_FULL")),
+                      &revision),
             absl::OkStatus());
   EXPECT_EQ(revision.status().objects(), 1u);
   EXPECT_EQ(revision.spec().manifests(0).content(), wanted.spec().manifests(0).content());
   EXPECT_EQ(revision.spec().bundle_uid(), made.metadata().uid());
   // What agents fetch is there: the listing and what it names.
-  std::string listing = hub_.store()->GetBlob(*Digest::FromHex(revision.status().listing_digest())).value();
+  std::string listing =
+      hub_.store()->GetBlob(*Digest::FromHex(revision.status().listing_digest())).value();
   auto parsed = ParseListing(listing);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   for (const auto& entry : parsed->objects) EXPECT_TRUE(hub_.store()->GetBlob(entry.digest).ok());
@@ -140,13 +150,23 @@ TEST_F(BundleTest, UpdateMakesARevisionOnlyForOtherContent) {
   };
   const Case cases[] = {
       {"the same again", [](v1::Bundle*) {}, 1, 1},
-      {"labels", [](v1::Bundle* b) { (*b->mutable_metadata()->mutable_labels())["a"] = "b"; }, 1, 1},
+      {"labels", [](v1::Bundle* b) { (*b->mutable_metadata()->mutable_labels())["a"] = "b"; }, 1,
+       1},
       {"placement", [&](v1::Bundle* b) { Place("selector: ''", b); }, 1, 2},
-      {"content", [](v1::Bundle* b) { b->mutable_spec()->mutable_manifests(0)->set_content(ConfigMap("a", "w")); }, 2, 3},
-      {"a comment, because the file is kept", [](v1::Bundle* b) { b->mutable_spec()->mutable_manifests(0)->mutable_content()->append("# x\n"); }, 3, 4},
+      {"content",
+       [](v1::Bundle* b) {
+         b->mutable_spec()->mutable_manifests(0)->set_content(ConfigMap("a", "w"));
+       },
+       2, 3},
+      {"a comment, because the file is kept",
+       [](v1::Bundle* b) {
+         b->mutable_spec()->mutable_manifests(0)->mutable_content()->append("# x\n");
+       },
+       3, 4},
       {"namespace", [](v1::Bundle* b) { b->mutable_spec()->set_default_namespace("shop"); }, 4, 5},
       {"back", [](v1::Bundle* b) { b->mutable_spec()->set_default_namespace("default"); }, 5, 6},
-      {"one file less", [](v1::Bundle* b) { b->mutable_spec()->mutable_manifests()->RemoveLast(); }, 6, 7},
+      {"one file less", [](v1::Bundle* b) { b->mutable_spec()->mutable_manifests()->RemoveLast(); },
+       6, 7},
   };
   for (const Case& c : cases) {
     c.change(&wanted);
@@ -157,7 +177,9 @@ TEST_F(BundleTest, UpdateMakesARevisionOnlyForOtherContent) {
   EXPECT_THAT(Warnings(bundle), testing::Contains(HasSubstr("removes 1 object")));
   v1::ListBundleRevisionsResponse revisions;
   ASSERT_EQ(hub_.Call(stub_.get(), &Stub::ListBundleRevisions,
-                      Text<v1::ListBundleRevisionsRequest>(absl::StrCat("parent: '", kName, "' page_size: 4")), &revisions),
+                      Text<v1::ListBundleRevisionsRequest>(
+                          absl::StrCat("parent: '", kName, "' page_size: 4")),
+                      &revisions),
             absl::OkStatus());
   ASSERT_EQ(revisions.bundle_revisions_size(), 4);
   EXPECT_EQ(revisions.bundle_revisions(0).spec().number(), 6u);
@@ -200,7 +222,8 @@ TEST_F(BundleTest, DigestsStandForContentOfTheSameBundleOnly) {
   other.set_parent("projects/default");
   other.set_bundle_id("thief");
   *other.mutable_bundle() = by_digest;
-  EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::CreateBundle, other, &bundle)), "UNKNOWN_DIGEST");
+  EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::CreateBundle, other, &bundle)),
+            "UNKNOWN_DIGEST");
   manifest->set_digest(std::string(64, 'a'));
   EXPECT_EQ(ReasonOf(Apply(by_digest, &bundle)), "UNKNOWN_DIGEST");
 }
@@ -224,11 +247,13 @@ TEST_F(BundleTest, MasksReachIntoTheSpec) {
   ASSERT_EQ(Apply(wanted, &bundle), absl::OkStatus());
   v1::Bundle change;
   Place("names: 'c2'", &change);
-  ASSERT_EQ(Apply(change, &bundle, "update_mask { paths: 'spec.placement.names' }"), absl::OkStatus());
+  ASSERT_EQ(Apply(change, &bundle, "update_mask { paths: 'spec.placement.names' }"),
+            absl::OkStatus());
   EXPECT_EQ(bundle.spec().placement().names(0), "c2");
   EXPECT_EQ(bundle.spec().manifests_size(), 1);
   EXPECT_EQ(bundle.status().revision(), 1u);
-  ASSERT_EQ(Apply(v1::Bundle(), &bundle, "update_mask { paths: 'spec.placement' }"), absl::OkStatus());
+  ASSERT_EQ(Apply(v1::Bundle(), &bundle, "update_mask { paths: 'spec.placement' }"),
+            absl::OkStatus());
   EXPECT_FALSE(bundle.spec().has_placement());
 }
 
@@ -242,20 +267,26 @@ TEST_F(BundleTest, BadInputIsRefusedWithItsPlace) {
       {"malformed", "apiVersion: v1\nkind: [\n", "MANIFEST_INVALID", "a.yaml"},
       {"tab", "apiVersion: v1\n\tkind: ConfigMap\n", "MANIFEST_INVALID", "a.yaml"},
       {"second document", ConfigMap("a") + "---\nkind: X\n", "MANIFEST_INVALID", "document 2"},
-      {"duplicate key", "apiVersion: v1\nkind: ConfigMap\nkind: ConfigMap\nmetadata: {name: a}\n", "DUPLICATE_KEY", "a.yaml"},
-      {"duplicate object", ConfigMap("a") + "---\n" + ConfigMap("a"), "DUPLICATE_OBJECT", "ConfigMap"},
+      {"duplicate key", "apiVersion: v1\nkind: ConfigMap\nkind: ConfigMap\nmetadata: {name: a}\n",
+       "DUPLICATE_KEY", "a.yaml"},
+      {"duplicate object", ConfigMap("a") + "---\n" + ConfigMap("a"), "DUPLICATE_OBJECT",
+       "ConfigMap"},
       {"one object in two versions",
-       "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n---\napiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n",
+       "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n---\napiVersion: "
+       "apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n",
        "DUPLICATE_OBJECT", "Deployment"},
       {"no name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "MANIFEST_INVALID", "name"},
-      {"generated name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n", "MANIFEST_INVALID", "a.yaml"},
+      {"generated name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n",
+       "MANIFEST_INVALID", "a.yaml"},
       {"no kind", "apiVersion: v1\nmetadata: {name: a}\n", "MANIFEST_INVALID", "kind"},
       {"no apiVersion", "kind: ConfigMap\nmetadata: {name: a}\n", "MANIFEST_INVALID", "apiVersion"},
       {"not an object", "- 1\n", "MANIFEST_INVALID", "a.yaml"},
       {"only comments", "# nothing\n", "BUNDLE_EMPTY", "at least one object"},
       {"too many objects", many, "LIMIT_EXCEEDED", "5000"},
-      {"too large an object", ConfigMap("a", std::string((1 << 20) + 1, 'x')), "OBJECT_TOO_LARGE", "a.yaml"},
-      {"not UTF-8", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"\xff\"}\n", "MANIFEST_INVALID", "a.yaml"},
+      {"too large an object", ConfigMap("a", std::string((1 << 20) + 1, 'x')), "OBJECT_TOO_LARGE",
+       "a.yaml"},
+      {"not UTF-8", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"\xff\"}\n",
+       "MANIFEST_INVALID", "a.yaml"},
   };
   for (const Case& c : cases) {
     v1::Bundle wanted;
@@ -278,21 +309,28 @@ TEST_F(BundleTest, BadFieldsAreRefused) {
       {"substitute", "spec { substitute: true }", "NOT_SUPPORTED_YET", "spec.substitute"},
       {"options", "spec { options {} }", "NOT_SUPPORTED_YET", "spec.options"},
       {"overrides", "spec { overrides {} }", "NOT_SUPPORTED_YET", "spec.overrides"},
-      {"replica scheduling", "spec { replica_scheduling {} }", "NOT_SUPPORTED_YET", "spec.replicaScheduling"},
+      {"replica scheduling", "spec { replica_scheduling {} }", "NOT_SUPPORTED_YET",
+       "spec.replicaScheduling"},
       {"strategy", "spec { strategy {} }", "NOT_SUPPORTED_YET", "spec.strategy"},
       {"depends on", "spec { depends_on {} }", "NOT_SUPPORTED_YET", "spec.dependsOn"},
       {"placement ref", "spec { placement_ref: 'p' }", "NOT_SUPPORTED_YET", "spec.placementRef"},
       {"adoption", "spec { adoption: ADOPTION_ALWAYS }", "NOT_SUPPORTED_YET", "spec.adoption"},
       {"empty placement", "spec { placement {} }", "INVALID_FIELD", "spec.placement"},
-      {"bad selector", "spec { placement { selector: 'a=(' } }", "INVALID_FIELD", "spec.placement.selector"},
+      {"bad selector", "spec { placement { selector: 'a=(' } }", "INVALID_FIELD",
+       "spec.placement.selector"},
       {"bad name", "spec { placement { names: 'A' } }", "INVALID_FIELD", "spec.placement.names[0]"},
-      {"bad namespace", "spec { default_namespace: 'A' }", "INVALID_FIELD", "spec.defaultNamespace"},
+      {"bad namespace", "spec { default_namespace: 'A' }", "INVALID_FIELD",
+       "spec.defaultNamespace"},
       {"no path", "spec { manifests { content: 'x' } }", "INVALID_FIELD", "spec.manifests[0].path"},
       {"no content", "spec { manifests { path: 'x' } }", "INVALID_FIELD", "spec.manifests[0]"},
-      {"one path twice", "spec { manifests { path: 'x' content: 'y' } manifests { path: 'x' content: 'z' } }", "INVALID_FIELD", "spec.manifests[1].path"},
-      {"bad digest", "spec { manifests { path: 'x' digest: 'y' } }", "INVALID_FIELD", "spec.manifests[0].digest"},
+      {"one path twice",
+       "spec { manifests { path: 'x' content: 'y' } manifests { path: 'x' content: 'z' } }",
+       "INVALID_FIELD", "spec.manifests[1].path"},
+      {"bad digest", "spec { manifests { path: 'x' digest: 'y' } }", "INVALID_FIELD",
+       "spec.manifests[0].digest"},
       {"no object", "", "BUNDLE_EMPTY", ""},
-      {"bad label", "metadata { labels { key: '/' value: 'a' } }", "INVALID_FIELD", "metadata.labels"},
+      {"bad label", "metadata { labels { key: '/' value: 'a' } }", "INVALID_FIELD",
+       "metadata.labels"},
   };
   for (const Case& c : cases) {
     v1::Bundle bundle;
@@ -302,10 +340,12 @@ TEST_F(BundleTest, BadFieldsAreRefused) {
   }
   v1::Bundle bundle;
   EXPECT_EQ(Apply(Text<v1::Bundle>("spec { allow_empty: true }"), &bundle), absl::OkStatus());
-  auto nowhere = Text<v1::CreateBundleRequest>("parent: 'projects/none' bundle_id: 'a' bundle { spec { allow_empty: true } }");
+  auto nowhere = Text<v1::CreateBundleRequest>(
+      "parent: 'projects/none' bundle_id: 'a' bundle { spec { allow_empty: true } }");
   EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::CreateBundle, nowhere, &bundle)), "NOT_FOUND");
   nowhere.set_parent("projects/-");
-  EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::CreateBundle, nowhere, &bundle)), "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::CreateBundle, nowhere, &bundle)),
+            "INVALID_FIELD");
 }
 
 TEST_F(BundleTest, DeleteMarksAndTheNameIsNotFree) {
@@ -343,7 +383,9 @@ TEST_F(BundleTest, AssignmentsAndObjectsFollowWhatAgentsReport) {
   Report("c1", Phase::kApplied, Listing(1));
   v1::ListBundleAssignmentsResponse page;
   ASSERT_EQ(hub_.Call(stub_.get(), &Stub::ListBundleAssignments,
-                      Text<v1::ListBundleAssignmentsRequest>(absl::StrCat("name: '", kName, "' page_size: 1")), &page),
+                      Text<v1::ListBundleAssignmentsRequest>(
+                          absl::StrCat("name: '", kName, "' page_size: 1")),
+                      &page),
             absl::OkStatus());
   ASSERT_EQ(page.assignments_size(), 1);
   EXPECT_EQ(page.assignments(0).cluster(), "c1");
@@ -367,15 +409,18 @@ TEST_F(BundleTest, AssignmentsAndObjectsFollowWhatAgentsReport) {
     v1::ListBundleObjectsResponse answer;
     ASSERT_EQ(hub_.Call(stub_.get(), &Stub::ListBundleObjects, request, &answer), absl::OkStatus());
     for (const auto& object : answer.objects()) {
-      objects.push_back(absl::StrCat(object.cluster(), " ", object.name(), " ", v1::Health_Name(object.health())));
+      objects.push_back(absl::StrCat(object.cluster(), " ", object.name(), " ",
+                                     v1::Health_Name(object.health())));
     }
     EXPECT_THAT(answer.unreachable(), ElementsAre("c2"));
     request.set_page_token(answer.next_page_token());
   } while (!request.page_token().empty());
-  EXPECT_THAT(objects, ElementsAre("c1 a HEALTH_HEALTHY", "c1 b HEALTH_HEALTHY", "c2 a HEALTH_UNKNOWN", "c2 b HEALTH_UNKNOWN"));
+  EXPECT_THAT(objects, ElementsAre("c1 a HEALTH_HEALTHY", "c1 b HEALTH_HEALTHY",
+                                   "c2 a HEALTH_UNKNOWN", "c2 b HEALTH_UNKNOWN"));
 
   v1::Diagnosis why;
-  ASSERT_EQ(hub_.Call(stub_.get(), &Stub::DiagnoseBundle, Text<v1::DiagnoseBundleRequest>(absl::StrCat("name: '", kName, "'")), &why),
+  ASSERT_EQ(hub_.Call(stub_.get(), &Stub::DiagnoseBundle,
+                      Text<v1::DiagnoseBundleRequest>(absl::StrCat("name: '", kName, "'")), &why),
             absl::OkStatus());
   EXPECT_EQ(why.subject(), kName);
   EXPECT_EQ(why.reason(), "NeverConnected");
@@ -392,7 +437,9 @@ TEST_F(BundleTest, HeldRemovalsAreConfirmedByWhatWasShown) {
   ASSERT_EQ(Apply(wanted, &bundle), absl::OkStatus());
   hub_.RunControllers();
   auto confirm = [&](const std::string& more) {
-    return hub_.Call(stub_.get(), &Stub::ConfirmBundle, Text<v1::ConfirmBundleRequest>(absl::StrCat("name: '", kName, "' ", more)), &bundle);
+    return hub_.Call(stub_.get(), &Stub::ConfirmBundle,
+                     Text<v1::ConfirmBundleRequest>(absl::StrCat("name: '", kName, "' ", more)),
+                     &bundle);
   };
   EXPECT_EQ(ReasonOf(confirm("shown: 'x'")), "NOTHING_TO_CONFIRM");
   EXPECT_EQ(ReasonOf(confirm("")), "INVALID_FIELD");
@@ -404,7 +451,8 @@ TEST_F(BundleTest, HeldRemovalsAreConfirmedByWhatWasShown) {
   hub_.RunControllers();
   ASSERT_EQ(Get(&bundle), absl::OkStatus());
   EXPECT_THAT(bundle.status().held_clusters(), ElementsAre("c0", "c1", "c2"));
-  EXPECT_EQ(ReasonOf(confirm(absl::StrCat("shown: '", std::string(64, 'a'), "'"))), "CONFIRMATION_STALE");
+  EXPECT_EQ(ReasonOf(confirm(absl::StrCat("shown: '", std::string(64, 'a'), "'"))),
+            "CONFIRMATION_STALE");
   ASSERT_EQ(confirm(absl::StrCat("shown: '", bundle.status().held_hash(), "'")), absl::OkStatus());
   hub_.RunControllers();
   ASSERT_EQ(Get(&bundle), absl::OkStatus());

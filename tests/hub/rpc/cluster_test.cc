@@ -32,12 +32,16 @@ class ClusterTest : public testing::Test {
     txn.Put(ByUidKey(UidKind::kCluster, cluster.meta.uid), EncodeText(id));
     hub_.Write(std::move(txn));
   }
-  const Cluster& Stored(const std::string& id) { return (held_ = hub_.Snapshot()->ClusterById(id))->value; }
+  const Cluster& Stored(const std::string& id) {
+    return (held_ = hub_.Snapshot()->ClusterById(id))->value;
+  }
 
   template <typename Request>
-  absl::Status Verb(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, v1::Cluster*), const std::string& id,
-                    v1::Cluster* cluster, const std::string& more = "") {
-    return hub_.Call(stub_.get(), method, Text<Request>(absl::StrCat("name: 'clusters/", id, "' ", more)), cluster);
+  absl::Status Verb(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                 v1::Cluster*),
+                    const std::string& id, v1::Cluster* cluster, const std::string& more = "") {
+    return hub_.Call(stub_.get(), method,
+                     Text<Request>(absl::StrCat("name: 'clusters/", id, "' ", more)), cluster);
   }
 
   ApiHarness hub_;
@@ -48,7 +52,8 @@ class ClusterTest : public testing::Test {
 
 TEST_F(ClusterTest, VerbsChangeTheRecordOrSayWhyNot) {
   v1::Cluster cluster;
-  auto create = Text<v1::CreateClusterRequest>("cluster_id: 'c' cluster { spec { taints { key: 'k' effect: TAINT_EFFECT_NO_SCHEDULE } } }");
+  auto create = Text<v1::CreateClusterRequest>(
+      "cluster_id: 'c' cluster { spec { taints { key: 'k' effect: TAINT_EFFECT_NO_SCHEDULE } } }");
   ASSERT_EQ(hub_.Call(stub_.get(), &Stub::CreateCluster, create, &cluster), absl::OkStatus());
   EXPECT_EQ(cluster.status().phase(), v1::CLUSTER_PHASE_PENDING);
   EXPECT_EQ(cluster.spec().cluster_set(), "default");
@@ -57,7 +62,8 @@ TEST_F(ClusterTest, VerbsChangeTheRecordOrSayWhyNot) {
   EXPECT_EQ(ReasonOf(Verb(&Stub::RevokeCluster, "c", &cluster)), "CLUSTER_STATE_CONFLICT");
   ASSERT_EQ(Verb(&Stub::RejectCluster, "c", &cluster), absl::OkStatus());
   EXPECT_EQ(cluster.status().phase(), v1::CLUSTER_PHASE_REJECTED);
-  EXPECT_EQ(ReasonOf(Verb(&Stub::AcceptCluster, "c", &cluster, absl::StrCat("etag: '", etag, "'"))), "ETAG_MISMATCH");
+  EXPECT_EQ(ReasonOf(Verb(&Stub::AcceptCluster, "c", &cluster, absl::StrCat("etag: '", etag, "'"))),
+            "ETAG_MISMATCH");
   ASSERT_EQ(Verb(&Stub::AcceptCluster, "c", &cluster), absl::OkStatus());
   EXPECT_EQ(cluster.status().admission(), v1::CLUSTER_ADMISSION_ACCEPTED);
   EXPECT_EQ(ReasonOf(Verb(&Stub::RejectCluster, "c", &cluster)), "CLUSTER_STATE_CONFLICT");
@@ -70,7 +76,8 @@ TEST_F(ClusterTest, VerbsChangeTheRecordOrSayWhyNot) {
   ASSERT_EQ(Verb(&Stub::UncordonCluster, "c", &cluster), absl::OkStatus());
   EXPECT_FALSE(cluster.spec().cordoned());
   EXPECT_EQ(ReasonOf(Verb(&Stub::UnlockCluster, "c", &cluster)), "CLUSTER_STATE_CONFLICT");
-  EXPECT_EQ(ReasonOf(Verb(&Stub::RemoveCluster, "c", &cluster, "confirm: 'd'")), "CONFIRM_MISMATCH");
+  EXPECT_EQ(ReasonOf(Verb(&Stub::RemoveCluster, "c", &cluster, "confirm: 'd'")),
+            "CONFIRM_MISMATCH");
   ASSERT_EQ(Verb(&Stub::RemoveCluster, "c", &cluster, "confirm: 'c'"), absl::OkStatus());
   EXPECT_EQ(cluster.status().phase(), v1::CLUSTER_PHASE_REMOVING);
   EXPECT_TRUE(Stored("c").status.remove_confirmed);
@@ -112,7 +119,8 @@ TEST_F(ClusterTest, UnlockAndForget) {
   v1::ForgetClusterResponse forgotten;
   v1::ForgetClusterRequest request;
   request.set_name("clusters/c");
-  EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::ForgetCluster, request, &forgotten)), "CONFIRM_MISMATCH");
+  EXPECT_EQ(ReasonOf(hub_.Call(stub_.get(), &Stub::ForgetCluster, request, &forgotten)),
+            "CONFIRM_MISMATCH");
   request.set_confirm("c");
   ASSERT_EQ(hub_.Call(stub_.get(), &Stub::ForgetCluster, request, &forgotten), absl::OkStatus());
   EXPECT_THAT(forgotten.left_behind(), ElementsAre("projects/default/bundles/left"));
@@ -124,11 +132,13 @@ TEST_F(ClusterTest, AnUnknownClusterIsAcceptedUnderItsUid) {
   UnknownCluster unknown{Uuid::Random(), "lost", 4, "10.0.0.1", hub_.Now()};
   hub_.live()->NoteUnknown(unknown);
   v1::Cluster cluster;
-  EXPECT_EQ(ReasonOf(Verb(&Stub::AcceptCluster, "lost", &cluster, "cluster_set: 'none'")), "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(Verb(&Stub::AcceptCluster, "lost", &cluster, "cluster_set: 'none'")),
+            "INVALID_FIELD");
   ASSERT_EQ(Verb(&Stub::AcceptCluster, "lost", &cluster), absl::OkStatus());
   EXPECT_EQ(cluster.metadata().uid(), unknown.uid.ToString());
   EXPECT_EQ(cluster.status().certificate_generation(), 4u);
-  EXPECT_EQ(ReasonOf(Verb(&Stub::AcceptCluster, "lost", &cluster, absl::StrCat("unknown_uid: '", unknown.uid.ToString(), "'"))),
+  EXPECT_EQ(ReasonOf(Verb(&Stub::AcceptCluster, "lost", &cluster,
+                          absl::StrCat("unknown_uid: '", unknown.uid.ToString(), "'"))),
             "CLUSTER_STATE_CONFLICT");
 }
 
@@ -152,7 +162,9 @@ TEST_F(ClusterTest, AdoptNamesWhatIsNotDesired) {
   EXPECT_FALSE(hub_.Snapshot()->Adopted(hub_.ClusterUid("d")));
   EXPECT_EQ(hub_.Snapshot()->tombstones.Find(hub_.ClusterUid("c"))->count(status->key), 1u);
   // A second one adds to the first.
-  ASSERT_EQ(hub_.Call(stub_.get(), &Stub::AdoptCluster, Text<v1::AdoptClusterRequest>("name: 'clusters/d'"), &adopted), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(stub_.get(), &Stub::AdoptCluster,
+                      Text<v1::AdoptClusterRequest>("name: 'clusters/d'"), &adopted),
+            absl::OkStatus());
   EXPECT_TRUE(hub_.Snapshot()->Adopted(hub_.ClusterUid("c")));
   EXPECT_TRUE(hub_.Snapshot()->Adopted(hub_.ClusterUid("d")));
 }
@@ -174,8 +186,11 @@ TEST_F(ClusterTest, DiagnosisHasAReasonAndANextStep) {
   };
   for (const Case& c : cases) {
     v1::Diagnosis why;
-    ASSERT_EQ(hub_.Call(stub_.get(), &Stub::DiagnoseCluster, Text<v1::DiagnoseClusterRequest>(absl::StrCat("name: 'clusters/", c.id, "'")), &why),
-              absl::OkStatus());
+    ASSERT_EQ(
+        hub_.Call(stub_.get(), &Stub::DiagnoseCluster,
+                  Text<v1::DiagnoseClusterRequest>(absl::StrCat("name: 'clusters/", c.id, "'")),
+                  &why),
+        absl::OkStatus());
     EXPECT_EQ(why.state(), c.state);
     EXPECT_EQ(why.reason(), c.reason);
     EXPECT_FALSE(why.cause().empty()) << c.id;
@@ -187,8 +202,10 @@ TEST_F(ClusterTest, DiagnosisHasAReasonAndANextStep) {
 TEST_F(ClusterTest, TokensAreShownOnce) {
   v1::CreateJoinTokenResponse made;
   auto request = Text<v1::CreateJoinTokenRequest>(
-      "join_token { spec { cluster: 'edge' ttl { seconds: 600 } } } request_id: '9b2f4a52-33d5-4a3c-9a8e-0a8f3a5d7e11'");
-  ASSERT_EQ(hub_.Call(tokens_.get(), &TokenStub::CreateJoinToken, request, &made), absl::OkStatus());
+      "join_token { spec { cluster: 'edge' ttl { seconds: 600 } } } request_id: "
+      "'9b2f4a52-33d5-4a3c-9a8e-0a8f3a5d7e11'");
+  ASSERT_EQ(hub_.Call(tokens_.get(), &TokenStub::CreateJoinToken, request, &made),
+            absl::OkStatus());
   auto text = ParseJoinToken(made.token());
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_EQ(text->hub_address, "hub.example:8444");
@@ -197,7 +214,8 @@ TEST_F(ClusterTest, TokensAreShownOnce) {
   auto stored = DecodeRecord<JoinToken>(hub_.store()->Get(JoinTokenKey(text->id)).value()->bytes);
   EXPECT_EQ(stored->secret_hash, HashTokenSecret(text->secret));
   EXPECT_EQ(stored->expire_time, hub_.Now() + absl::Minutes(10));
-  EXPECT_EQ(ReasonOf(hub_.Call(tokens_.get(), &TokenStub::CreateJoinToken, request, &made)), "REQUEST_ID_REUSED");
+  EXPECT_EQ(ReasonOf(hub_.Call(tokens_.get(), &TokenStub::CreateJoinToken, request, &made)),
+            "REQUEST_ID_REUSED");
 
   v1::GetJoinTokenRequest get;
   get.set_name(absl::StrCat("joinTokens/", text->id));
@@ -208,12 +226,15 @@ TEST_F(ClusterTest, TokensAreShownOnce) {
   ASSERT_EQ(hub_.Call(tokens_.get(), &TokenStub::GetJoinToken, get, &token), absl::OkStatus());
   EXPECT_EQ(token.status().state(), v1::JOIN_TOKEN_STATE_EXPIRED);
   v1::ListJoinTokensResponse list;
-  ASSERT_EQ(hub_.Call(tokens_.get(), &TokenStub::ListJoinTokens, v1::ListJoinTokensRequest(), &list), absl::OkStatus());
+  ASSERT_EQ(
+      hub_.Call(tokens_.get(), &TokenStub::ListJoinTokens, v1::ListJoinTokensRequest(), &list),
+      absl::OkStatus());
   EXPECT_EQ(list.join_tokens_size(), 1);
   google::protobuf::Empty empty;
   v1::DeleteJoinTokenRequest remove;
   remove.set_name(get.name());
-  ASSERT_EQ(hub_.Call(tokens_.get(), &TokenStub::DeleteJoinToken, remove, &empty), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(tokens_.get(), &TokenStub::DeleteJoinToken, remove, &empty),
+            absl::OkStatus());
   EXPECT_EQ(ReasonOf(hub_.Call(tokens_.get(), &TokenStub::GetJoinToken, get, &token)), "NOT_FOUND");
 }
 
@@ -242,8 +263,11 @@ TEST_F(ClusterTest, TokensAreRefusedForWhatCannotJoin) {
   };
   for (const Case& c : cases) {
     v1::CreateJoinTokenResponse made;
-    auto request = Text<v1::CreateJoinTokenRequest>(absl::StrCat("validate_only: true join_token { spec { ", c.spec, " } }"));
-    EXPECT_EQ(ReasonOf(hub_.Call(tokens_.get(), &TokenStub::CreateJoinToken, request, &made)), c.reason) << c.name;
+    auto request = Text<v1::CreateJoinTokenRequest>(
+        absl::StrCat("validate_only: true join_token { spec { ", c.spec, " } }"));
+    EXPECT_EQ(ReasonOf(hub_.Call(tokens_.get(), &TokenStub::CreateJoinToken, request, &made)),
+              c.reason)
+        << c.name;
     EXPECT_EQ(made.token(), "") << c.name;
   }
 }

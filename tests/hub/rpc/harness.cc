@@ -38,7 +38,8 @@ class ApiHarness::TestStore : public ApiStore {
                                   uint64_t at) override {
     return records_->Range(prefix, after, limit, at);
   }
-  absl::StatusOr<std::optional<uint64_t>> Commit(ControlTxn txn, std::optional<RememberedRequest> request) override {
+  absl::StatusOr<std::optional<uint64_t>> Commit(
+      ControlTxn txn, std::optional<RememberedRequest> request) override {
     RecordTxn converted = ToRecordTxn(std::move(txn));
     if (request.has_value()) {
       converted.Compare(RequestKey(request->id), 0);
@@ -70,7 +71,8 @@ ApiHarness::ApiHarness(ApiOptions options) : now_(absl::FromUnixSeconds(18000000
   open.now = [this] { return Now(); };
   records_ = RecordStore::Open(OpenSqliteStore({}).value(), open).value();
   EXPECT_TRUE(EnsureFirstRecords(records_.get(), Now()).ok());
-  blobs_ = std::make_unique<BlobStore>(records_.get(), EncryptionKeys::Parse(EncryptionKeys::NewFileText()).value());
+  blobs_ = std::make_unique<BlobStore>(
+      records_.get(), EncryptionKeys::Parse(EncryptionKeys::NewFileText()).value());
   api_store_ = std::make_unique<TestStore>(records_.get(), blobs_.get());
   control_ = MakeControlStore(records_.get());
   token_path_ = TokenFilePath();
@@ -113,7 +115,8 @@ ApiHarness::~ApiHarness() {
 }
 
 void ApiHarness::WaitForLoad() {
-  loop_->Post([this] { fleet_->Start([](absl::Status status) { EXPECT_TRUE(status.ok()) << status; }); });
+  loop_->Post(
+      [this] { fleet_->Start([](absl::Status status) { EXPECT_TRUE(status.ok()) << status; }); });
   EXPECT_TRUE(AwaitRevision(records_->HeadRevision().value(), kPatience));
 }
 
@@ -128,8 +131,9 @@ FleetSnapshotPtr ApiHarness::Snapshot() {
 
 bool ApiHarness::AwaitRevision(uint64_t revision, absl::Duration timeout) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return advanced_.wait_for(lock, absl::ToChronoNanoseconds(timeout),
-                            [&] { return snapshot_ != nullptr && snapshot_->revision >= revision; });
+  return advanced_.wait_for(lock, absl::ToChronoNanoseconds(timeout), [&] {
+    return snapshot_ != nullptr && snapshot_->revision >= revision;
+  });
 }
 
 HubFacts ApiHarness::Facts() {
@@ -165,7 +169,8 @@ void ApiHarness::SetLive(const Uuid& cluster, ClusterLive live) {
 void ApiHarness::RunControllers() {
   BundleController controller(control_.get(), {});
   std::vector<Uuid> bundles;
-  Snapshot()->bundles.ForEach([&](const Uuid& uid, const Versioned<Bundle>&) { bundles.push_back(uid); });
+  Snapshot()->bundles.ForEach(
+      [&](const Uuid& uid, const Versioned<Bundle>&) { bundles.push_back(uid); });
   for (const Uuid& uid : bundles) {
     for (;;) {
       auto outcome = controller.Reconcile(*Snapshot(), uid, Now());

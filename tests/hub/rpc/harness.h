@@ -39,7 +39,8 @@ Message Text(const std::string& text) {
 
 class ApiHarness : public ApiBackend {
  public:
-  // Callers admin, dev, seer, setter and nobody have the tokens "NAME-token" and are in the groups "NAMEs".
+  // Callers admin, dev, seer, setter and nobody have the tokens "NAME-token" and are in the groups
+  // "NAMEs".
   explicit ApiHarness(ApiOptions options = {});
   ~ApiHarness() override;
 
@@ -51,7 +52,9 @@ class ApiHarness : public ApiBackend {
   // As `user`; empty: without a token.
   static void Identify(const std::string& user, grpc::ClientContext* context);
   template <typename StubType, typename Request, typename Response>
-  absl::Status Call(StubType* stub, grpc::Status (StubType::*method)(grpc::ClientContext*, const Request&, Response*),
+  absl::Status Call(StubType* stub,
+                    grpc::Status (StubType::*method)(grpc::ClientContext*, const Request&,
+                                                     Response*),
                     const Request& request, Response* response, const std::string& user = "admin") {
     grpc::ClientContext context;
     Identify(user, &context);

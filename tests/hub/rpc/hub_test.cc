@@ -26,7 +26,8 @@ class HubTest : public testing::Test {
 TEST_F(HubTest, SaysWhatItIs) {
   hub_.live()->NoteUnknown({Uuid::Random(), "lost", 4, "10.0.0.1", hub_.Now()});
   v1::Hub hub;
-  ASSERT_EQ(hub_.Call(stub_.get(), &v1::HubService::Stub::GetHub, v1::GetHubRequest(), &hub), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(stub_.get(), &v1::HubService::Stub::GetHub, v1::GetHubRequest(), &hub),
+            absl::OkStatus());
   EXPECT_EQ(hub.name(), "hub");
   EXPECT_EQ(hub.version(), "test");
   EXPECT_EQ(hub.hub_id(), hub_.Facts().hub_id);
@@ -34,7 +35,9 @@ TEST_F(HubTest, SaysWhatItIs) {
   EXPECT_TRUE(hub.has_term_start_time());
   ASSERT_EQ(hub.unknown_clusters_size(), 1);
   EXPECT_EQ(hub.unknown_clusters(0).certificate_name(), "lost");
-  ASSERT_EQ(hub_.Call(stub_.get(), &v1::HubService::Stub::GetHub, v1::GetHubRequest(), &hub, "nobody"), absl::OkStatus());
+  ASSERT_EQ(
+      hub_.Call(stub_.get(), &v1::HubService::Stub::GetHub, v1::GetHubRequest(), &hub, "nobody"),
+      absl::OkStatus());
   EXPECT_EQ(hub.unknown_clusters_size(), 0);
   EXPECT_EQ(hub.term(), 0u);
 }
@@ -42,13 +45,16 @@ TEST_F(HubTest, SaysWhatItIs) {
 TEST_F(HubTest, AdoptFollowsFromNowOnAndVoidsTokens) {
   auto tokens = hub_.Stub<v1::JoinTokenService>();
   v1::CreateJoinTokenResponse made;
-  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::CreateJoinToken, v1::CreateJoinTokenRequest(), &made), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::CreateJoinToken,
+                      v1::CreateJoinTokenRequest(), &made),
+            absl::OkStatus());
   Uuid one = Uuid::Random();
   Uuid two = Uuid::Random();
   hub_.live()->NoteUnknown({one, "lost", 1, "10.0.0.1", hub_.Now()});
   hub_.live()->NoteUnknown({two, "lost", 1, "10.0.0.2", hub_.Now()});
   auto adopt = [&](const std::string& text, v1::AdoptHubResponse* response) {
-    return hub_.Call(stub_.get(), &v1::HubService::Stub::AdoptHub, Text<v1::AdoptHubRequest>(text), response);
+    return hub_.Call(stub_.get(), &v1::HubService::Stub::AdoptHub, Text<v1::AdoptHubRequest>(text),
+                     response);
   };
   v1::AdoptHubResponse answer;
   EXPECT_EQ(ReasonOf(adopt("confirm: 'x'", &answer)), "CONFIRM_MISMATCH");
@@ -63,7 +69,8 @@ TEST_F(HubTest, AdoptFollowsFromNowOnAndVoidsTokens) {
   v1::GetJoinTokenRequest get;
   get.set_name(made.join_token().name());
   v1::JoinToken token;
-  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::GetJoinToken, get, &token), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::GetJoinToken, get, &token),
+            absl::OkStatus());
   EXPECT_EQ(token.status().state(), v1::JOIN_TOKEN_STATE_VOIDED);
 }
 
@@ -101,20 +108,27 @@ TEST_F(HubTest, EventsAreListedByParentAndSubject) {
     auto request = Text<v1::ListEventsRequest>(c.request + " page_size: 2");
     do {
       v1::ListEventsResponse page;
-      ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::ListEvents, request, &page), absl::OkStatus()) << c.request;
+      ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::ListEvents, request, &page),
+                absl::OkStatus())
+          << c.request;
       count += page.events_size();
       request.set_page_token(page.next_page_token());
     } while (!request.page_token().empty());
     EXPECT_EQ(count, c.count) << c.request;
   }
   v1::ListEventsResponse page;
-  ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::ListEvents, Text<v1::ListEventsRequest>("parent: '-'"), &page), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::ListEvents,
+                      Text<v1::ListEventsRequest>("parent: '-'"), &page),
+            absl::OkStatus());
   v1::GetEventRequest get;
   get.set_name(page.events(0).name());
   v1::Event event;
-  ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::GetEvent, get, &event), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::GetEvent, get, &event),
+            absl::OkStatus());
   EXPECT_EQ(event.spec().reason(), "Placed");
-  ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::ListEvents, Text<v1::ListEventsRequest>("parent: '-'"), &page, "nobody"), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(events_.get(), &v1::EventService::Stub::ListEvents,
+                      Text<v1::ListEventsRequest>("parent: '-'"), &page, "nobody"),
+            absl::OkStatus());
   EXPECT_EQ(page.events_size(), 0);
 }
 

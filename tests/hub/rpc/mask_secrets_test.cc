@@ -24,7 +24,8 @@ TEST(MaskSecrets, HidesValuesWhereverTheyStand) {
       {"list",
        R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},)"
        R"("stringData":{"k":"hush"}}]})"},
-      {"comment", "# hush\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: hush}\n"},
+      {"comment",
+       "# hush\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: hush}\n"},
       {"cannot be read", "kind: Secret\nstringData: {k: hush\n"},
   };
   for (const Case& c : cases) {

@@ -1,4 +1,5 @@
-// Rules that hold for records of every kind: names, pages, etags, masks, dry runs, repeated requests.
+// Rules that hold for records of every kind: names, pages, etags, masks, dry runs, repeated
+// requests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,15 +25,18 @@ constexpr char kRequestId[] = "9b2f4a52-33d5-4a3c-9a8e-0a8f3a5d7e11";
 class RecordTest : public testing::Test {
  protected:
   absl::Status Create(const std::string& id, v1::ClusterSet* set, const std::string& more = "") {
-    auto request = Text<v1::CreateClusterSetRequest>(absl::StrCat("cluster_set_id: '", id, "' ", more));
+    auto request =
+        Text<v1::CreateClusterSetRequest>(absl::StrCat("cluster_set_id: '", id, "' ", more));
     return hub_.Call(sets_.get(), &SetStub::CreateClusterSet, request, set);
   }
   absl::Status Update(const std::string& text, v1::ClusterSet* set) {
-    return hub_.Call(sets_.get(), &SetStub::UpdateClusterSet, Text<v1::UpdateClusterSetRequest>(text), set);
+    return hub_.Call(sets_.get(), &SetStub::UpdateClusterSet,
+                     Text<v1::UpdateClusterSetRequest>(text), set);
   }
   absl::Status Get(const std::string& id, v1::ClusterSet* set) {
     return hub_.Call(sets_.get(), &SetStub::GetClusterSet,
-                     Text<v1::GetClusterSetRequest>(absl::StrCat("name: 'clusterSets/", id, "'")), set);
+                     Text<v1::GetClusterSetRequest>(absl::StrCat("name: 'clusterSets/", id, "'")),
+                     set);
   }
 
   ApiHarness hub_;
@@ -42,7 +46,9 @@ class RecordTest : public testing::Test {
 
 TEST_F(RecordTest, LivesFromCreateToDelete) {
   v1::ClusterSet made;
-  ASSERT_EQ(Create("eu", &made, "cluster_set { spec { description: 'Europe' } metadata { labels { key: 'a' value: 'b' } } }"),
+  ASSERT_EQ(Create("eu", &made,
+                   "cluster_set { spec { description: 'Europe' } metadata { labels { key: 'a' "
+                   "value: 'b' } } }"),
             absl::OkStatus());
   EXPECT_EQ(made.name(), "clusterSets/eu");
   EXPECT_EQ(made.metadata().generation(), 1u);
@@ -57,48 +63,74 @@ TEST_F(RecordTest, LivesFromCreateToDelete) {
   google::protobuf::Empty empty;
   auto remove = Text<v1::DeleteClusterSetRequest>("name: 'clusterSets/eu'");
   remove.set_etag("\"other\"");
-  EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::DeleteClusterSet, remove, &empty)), "ETAG_MISMATCH");
+  EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::DeleteClusterSet, remove, &empty)),
+            "ETAG_MISMATCH");
   remove.set_etag(made.etag());
   EXPECT_EQ(hub_.Call(sets_.get(), &SetStub::DeleteClusterSet, remove, &empty), absl::OkStatus());
   EXPECT_EQ(ReasonOf(Get("eu", &read)), "NOT_FOUND");
-  EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::DeleteClusterSet, remove, &empty)), "NOT_FOUND");
+  EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::DeleteClusterSet, remove, &empty)),
+            "NOT_FOUND");
   std::vector<std::string> audited;
-  for (const AuditRecord& record : hub_.Audit()) audited.push_back(absl::StrCat(record.user, " ", record.method, " ", record.resource));
-  EXPECT_THAT(audited, testing::ElementsAre("admin nave.v1.ClusterSetService/CreateClusterSet clusterSets/eu",
-                                            "admin nave.v1.ClusterSetService/DeleteClusterSet clusterSets/eu"));
+  for (const AuditRecord& record : hub_.Audit())
+    audited.push_back(absl::StrCat(record.user, " ", record.method, " ", record.resource));
+  EXPECT_THAT(audited, testing::ElementsAre(
+                           "admin nave.v1.ClusterSetService/CreateClusterSet clusterSets/eu",
+                           "admin nave.v1.ClusterSetService/DeleteClusterSet clusterSets/eu"));
 }
 
 TEST_F(RecordTest, UpdateFollowsMaskAndEtag) {
   v1::ClusterSet set;
-  ASSERT_EQ(Create("eu", &set, "cluster_set { spec { description: 'a' } metadata { labels { key: 'k' value: 'v' } } }"),
-            absl::OkStatus());
+  ASSERT_EQ(
+      Create(
+          "eu", &set,
+          "cluster_set { spec { description: 'a' } metadata { labels { key: 'k' value: 'v' } } }"),
+      absl::OkStatus());
   std::string first = set.etag();
   // A field by mask leaves the rest; the spec changed, so the generation rises.
-  ASSERT_EQ(Update("cluster_set { name: 'clusterSets/eu' spec { description: 'b' } } update_mask { paths: 'spec.description' }", &set),
+  ASSERT_EQ(Update("cluster_set { name: 'clusterSets/eu' spec { description: 'b' } } update_mask { "
+                   "paths: 'spec.description' }",
+                   &set),
             absl::OkStatus());
   EXPECT_EQ(set.spec().description(), "b");
   EXPECT_EQ(set.metadata().labels().size(), 1u);
   EXPECT_EQ(set.metadata().generation(), 2u);
   EXPECT_NE(set.etag(), first);
   // Labels alone do not raise it.
-  ASSERT_EQ(Update("cluster_set { name: 'clusterSets/eu' } update_mask { paths: 'metadata.labels' }", &set), absl::OkStatus());
+  ASSERT_EQ(
+      Update("cluster_set { name: 'clusterSets/eu' } update_mask { paths: 'metadata.labels' }",
+             &set),
+      absl::OkStatus());
   EXPECT_EQ(set.metadata().generation(), 2u);
   EXPECT_EQ(set.metadata().labels().size(), 0u);
   // No mask: everything that users own.
-  ASSERT_EQ(Update("cluster_set { name: 'clusterSets/eu' metadata { annotations { key: 'n' value: '1' } } }", &set), absl::OkStatus());
+  ASSERT_EQ(
+      Update(
+          "cluster_set { name: 'clusterSets/eu' metadata { annotations { key: 'n' value: '1' } } }",
+          &set),
+      absl::OkStatus());
   EXPECT_EQ(set.spec().description(), "");
   EXPECT_EQ(set.metadata().annotations().at("n"), "1");
   // The same again writes nothing.
   std::string version = set.metadata().resource_version();
-  ASSERT_EQ(Update("cluster_set { name: 'clusterSets/eu' metadata { annotations { key: 'n' value: '1' } } }", &set), absl::OkStatus());
+  ASSERT_EQ(
+      Update(
+          "cluster_set { name: 'clusterSets/eu' metadata { annotations { key: 'n' value: '1' } } }",
+          &set),
+      absl::OkStatus());
   EXPECT_EQ(set.metadata().resource_version(), version);
   EXPECT_EQ(set.metadata().generation(), 3u);
 
-  absl::Status stale = Update(absl::StrCat("cluster_set { name: 'clusterSets/eu' etag: '", first, "' }"), &set);
+  absl::Status stale =
+      Update(absl::StrCat("cluster_set { name: 'clusterSets/eu' etag: '", first, "' }"), &set);
   EXPECT_EQ(stale.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(ReasonOf(stale), "ETAG_MISMATCH");
-  EXPECT_EQ(ReasonOf(Update("cluster_set { name: 'clusterSets/eu' } update_mask { paths: 'spec.descripton' }", &set)), "UNKNOWN_FIELD");
-  EXPECT_EQ(ReasonOf(Update("cluster_set { name: 'clusterSets/eu' } update_mask { paths: 'status' }", &set)), "INVALID_FIELD");
+  EXPECT_EQ(
+      ReasonOf(Update(
+          "cluster_set { name: 'clusterSets/eu' } update_mask { paths: 'spec.descripton' }", &set)),
+      "UNKNOWN_FIELD");
+  EXPECT_EQ(ReasonOf(Update(
+                "cluster_set { name: 'clusterSets/eu' } update_mask { paths: 'status' }", &set)),
+            "INVALID_FIELD");
 }
 
 TEST_F(RecordTest, AllowMissingMakesIt) {
@@ -109,19 +141,23 @@ TEST_F(RecordTest, AllowMissingMakesIt) {
   EXPECT_EQ(set.metadata().generation(), 1u);
   ASSERT_EQ(Update(absl::StrCat(apply, " allow_missing: true"), &set), absl::OkStatus());
   EXPECT_EQ(set.metadata().generation(), 1u);
-  EXPECT_EQ(ReasonOf(Update("cluster_set { name: 'clusterSets/x' etag: '\"1\"' } allow_missing: true", &set)), "ETAG_MISMATCH");
+  EXPECT_EQ(ReasonOf(Update(
+                "cluster_set { name: 'clusterSets/x' etag: '\"1\"' } allow_missing: true", &set)),
+            "ETAG_MISMATCH");
 }
 
 TEST_F(RecordTest, ValidateOnlyChecksAndWritesNothing) {
   v1::ClusterSet set;
-  ASSERT_EQ(Create("eu", &set, "validate_only: true cluster_set { spec { description: 'a' } }"), absl::OkStatus());
+  ASSERT_EQ(Create("eu", &set, "validate_only: true cluster_set { spec { description: 'a' } }"),
+            absl::OkStatus());
   EXPECT_EQ(set.spec().description(), "a");
   EXPECT_EQ(set.metadata().resource_version(), "");
   EXPECT_EQ(ReasonOf(Get("eu", &set)), "NOT_FOUND");
   EXPECT_EQ(ReasonOf(Create("Bad!", &set, "validate_only: true")), "INVALID_FIELD");
   EXPECT_TRUE(hub_.Audit().empty());
   // It is not remembered either.
-  ASSERT_EQ(Create("eu", &set, absl::StrCat("validate_only: true request_id: '", kRequestId, "'")), absl::OkStatus());
+  ASSERT_EQ(Create("eu", &set, absl::StrCat("validate_only: true request_id: '", kRequestId, "'")),
+            absl::OkStatus());
   ASSERT_EQ(Create("eu", &set, absl::StrCat("request_id: '", kRequestId, "'")), absl::OkStatus());
 }
 
@@ -130,7 +166,9 @@ TEST_F(RecordTest, ARepeatedRequestGetsTheFirstAnswer) {
   v1::ClusterSet first;
   ASSERT_EQ(Create("eu", &first, id), absl::OkStatus());
   v1::ClusterSet changed;
-  ASSERT_EQ(Update("cluster_set { name: 'clusterSets/eu' spec { description: 'later' } }", &changed), absl::OkStatus());
+  ASSERT_EQ(
+      Update("cluster_set { name: 'clusterSets/eu' spec { description: 'later' } }", &changed),
+      absl::OkStatus());
   v1::ClusterSet again;
   ASSERT_EQ(Create("eu", &again, id), absl::OkStatus());
   EXPECT_EQ(again.DebugString(), first.DebugString());
@@ -144,7 +182,8 @@ TEST_F(RecordTest, PagesCoverEverythingOnce) {
   for (int i = 0; i < 12; ++i) {
     v1::ClusterSet set;
     std::string id = absl::StrCat("set-", i);
-    ASSERT_EQ(Create(id, &set, "cluster_set { metadata { labels { key: 'a' value: 'b' } } }"), absl::OkStatus());
+    ASSERT_EQ(Create(id, &set, "cluster_set { metadata { labels { key: 'a' value: 'b' } } }"),
+              absl::OkStatus());
     all.insert(set.name());
   }
   v1::ListClusterSetsRequest request;
@@ -176,7 +215,9 @@ TEST_F(RecordTest, PagesCoverEverythingOnce) {
   };
   const Case cases[] = {
       {"another size is fine", absl::StrCat("page_size: 2 page_token: '", second_token, "'"), ""},
-      {"another selector is not", absl::StrCat("label_selector: 'a=b' page_token: '", second_token, "'"), "INVALID_PAGE_TOKEN"},
+      {"another selector is not",
+       absl::StrCat("label_selector: 'a=b' page_token: '", second_token, "'"),
+       "INVALID_PAGE_TOKEN"},
       {"a name is no token", "page_token: 'set-3'", "INVALID_PAGE_TOKEN"},
       {"negative size", "page_size: -1", "INVALID_FIELD"},
       {"size over the maximum", "page_size: 100000", ""},
@@ -185,7 +226,8 @@ TEST_F(RecordTest, PagesCoverEverythingOnce) {
   };
   for (const Case& c : cases) {
     v1::ListClusterSetsResponse page;
-    EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::ListClusterSets, Text<v1::ListClusterSetsRequest>(c.request), &page)),
+    EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::ListClusterSets,
+                                 Text<v1::ListClusterSetsRequest>(c.request), &page)),
               c.reason)
         << c.name;
     if (c.name == "selector") {
@@ -196,9 +238,11 @@ TEST_F(RecordTest, PagesCoverEverythingOnce) {
     }
   }
   v1::ListProjectsResponse other;
-  EXPECT_EQ(ReasonOf(hub_.Call(projects_.get(), &ProjectStub::ListProjects,
-                               Text<v1::ListProjectsRequest>(absl::StrCat("page_token: '", second_token, "'")), &other)),
-            "INVALID_PAGE_TOKEN");
+  EXPECT_EQ(
+      ReasonOf(hub_.Call(
+          projects_.get(), &ProjectStub::ListProjects,
+          Text<v1::ListProjectsRequest>(absl::StrCat("page_token: '", second_token, "'")), &other)),
+      "INVALID_PAGE_TOKEN");
 }
 
 TEST_F(RecordTest, BadInputIsNamed) {
@@ -208,26 +252,34 @@ TEST_F(RecordTest, BadInputIsNamed) {
   const Case cases[] = {
       {"no id", "", "INVALID_FIELD", "cluster_set_id"},
       {"bad id", "cluster_set_id: 'A_b'", "INVALID_FIELD", "cluster_set_id"},
-      {"long id", absl::StrCat("cluster_set_id: '", std::string(64, 'a'), "'"), "INVALID_FIELD", "cluster_set_id"},
-      {"bad label", "cluster_set_id: 'a' cluster_set { metadata { labels { key: 'k' value: '-' } } }", "INVALID_FIELD",
-       "metadata.labels[k]"},
+      {"long id", absl::StrCat("cluster_set_id: '", std::string(64, 'a'), "'"), "INVALID_FIELD",
+       "cluster_set_id"},
+      {"bad label",
+       "cluster_set_id: 'a' cluster_set { metadata { labels { key: 'k' value: '-' } } }",
+       "INVALID_FIELD", "metadata.labels[k]"},
       {"long description",
-       absl::StrCat("cluster_set_id: 'a' cluster_set { spec { description: '", std::string(600, 'a'), "' } }"),
+       absl::StrCat("cluster_set_id: 'a' cluster_set { spec { description: '",
+                    std::string(600, 'a'), "' } }"),
        "INVALID_FIELD", "spec.description"},
   };
   for (const Case& c : cases) {
     v1::ClusterSet set;
-    absl::Status status = hub_.Call(sets_.get(), &SetStub::CreateClusterSet, Text<v1::CreateClusterSetRequest>(c.request), &set);
+    absl::Status status = hub_.Call(sets_.get(), &SetStub::CreateClusterSet,
+                                    Text<v1::CreateClusterSetRequest>(c.request), &set);
     EXPECT_EQ(ReasonOf(status), c.reason) << c.name;
     bool named = false;
-    for (const auto& [key, value] : ErrorMetadataOf(status)) named |= key == absl::StrCat("field:", c.field);
+    for (const auto& [key, value] : ErrorMetadataOf(status))
+      named |= key == absl::StrCat("field:", c.field);
     EXPECT_TRUE(named) << c.name << ": " << status;
   }
   v1::ClusterSet set;
-  for (const char* name : {"", "eu", "clusterSets/", "clusterSets/A", "clusterSets/a/b", "projects/a"}) {
+  for (const char* name :
+       {"", "eu", "clusterSets/", "clusterSets/A", "clusterSets/a/b", "projects/a"}) {
     v1::GetClusterSetRequest request;
     request.set_name(name);
-    EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::GetClusterSet, request, &set)), "INVALID_FIELD") << name;
+    EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::GetClusterSet, request, &set)),
+              "INVALID_FIELD")
+        << name;
   }
 }
 
@@ -240,7 +292,8 @@ TEST_F(RecordTest, FieldsOfALaterReleaseAreRefused) {
     if (in_record) target = request.mutable_cluster_set()->mutable_spec();
     target->GetReflection()->MutableUnknownFields(target)->AddVarint(99, 1);
     v1::ClusterSet set;
-    EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::CreateClusterSet, request, &set)), "NOT_SUPPORTED_YET");
+    EXPECT_EQ(ReasonOf(hub_.Call(sets_.get(), &SetStub::CreateClusterSet, request, &set)),
+              "NOT_SUPPORTED_YET");
   }
 }
 
@@ -274,9 +327,11 @@ TEST_F(RecordTest, ReferencesAreKept) {
   ASSERT_EQ(Create("eu", &set), absl::OkStatus());
   v1::Project project;
   auto create = [&](const std::string& text) {
-    return hub_.Call(projects_.get(), &ProjectStub::CreateProject, Text<v1::CreateProjectRequest>(text), &project);
+    return hub_.Call(projects_.get(), &ProjectStub::CreateProject,
+                     Text<v1::CreateProjectRequest>(text), &project);
   };
-  EXPECT_EQ(ReasonOf(create("project_id: 'shop' project { spec { cluster_sets: 'us' } }")), "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(create("project_id: 'shop' project { spec { cluster_sets: 'us' } }")),
+            "INVALID_FIELD");
   ASSERT_EQ(create("project_id: 'shop' project { spec { cluster_sets: 'eu' } }"), absl::OkStatus());
   google::protobuf::Empty empty;
   auto remove = [&](const std::string& name) {
@@ -286,7 +341,8 @@ TEST_F(RecordTest, ReferencesAreKept) {
   };
   EXPECT_EQ(ReasonOf(remove("clusterSets/eu")), "SET_IN_USE");
   EXPECT_EQ(ReasonOf(remove("clusterSets/default")), "SET_IN_USE");
-  ASSERT_EQ(hub_.Call(projects_.get(), &ProjectStub::DeleteProject, Text<v1::DeleteProjectRequest>("name: 'projects/shop'"), &empty),
+  ASSERT_EQ(hub_.Call(projects_.get(), &ProjectStub::DeleteProject,
+                      Text<v1::DeleteProjectRequest>("name: 'projects/shop'"), &empty),
             absl::OkStatus());
   EXPECT_EQ(remove("clusterSets/eu"), absl::OkStatus());
 }

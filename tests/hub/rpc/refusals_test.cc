@@ -39,7 +39,8 @@ TEST(Refusals, AreOneRecordPerCaller) {
 TEST(Refusals, AreBounded) {
   Refusals refusals;
   for (size_t i = 0; i < Refusals::kCallersMax + 50; ++i) {
-    refusals.Add(From("", absl::StrCat("ipv4:10.0.", i, ":1")), "m", MakeError(Reason::kUnauthenticated, "who"), kNow);
+    refusals.Add(From("", absl::StrCat("ipv4:10.0.", i, ":1")), "m",
+                 MakeError(Reason::kUnauthenticated, "who"), kNow);
   }
   auto records = refusals.Take();
   EXPECT_EQ(records.size(), Refusals::kCallersMax + 1);

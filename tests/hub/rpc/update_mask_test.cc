@@ -30,24 +30,43 @@ struct Case {
 
 const std::vector<Case>& Cases() {
   static const auto* cases = new std::vector<Case>{
-      {"no mask replaces what users own", {}, R"(spec { default_namespace: "n" } metadata { labels { key: "a" value: "1" } })",
+      {"no mask replaces what users own",
+       {},
+       R"(spec { default_namespace: "n" } metadata { labels { key: "a" value: "1" } })",
        R"(name: "x" etag: "e" spec { allow_empty: true } metadata { uid: "u" labels { key: "b" value: "2" } }
           status { revision: 3 })",
        R"(name: "x" etag: "e" spec { default_namespace: "n" } metadata { uid: "u" labels { key: "a" value: "1" } }
           status { revision: 3 })"},
-      {"no mask and nothing wanted clears", {}, "", R"(spec { allow_empty: true } metadata { annotations { key: "a" value: "1" } })",
+      {"no mask and nothing wanted clears",
+       {},
+       "",
+       R"(spec { allow_empty: true } metadata { annotations { key: "a" value: "1" } })",
        "metadata {}"},
-      {"a field of the spec", {"spec.default_namespace"}, R"(spec { default_namespace: "n" allow_empty: true })",
+      {"a field of the spec",
+       {"spec.default_namespace"},
+       R"(spec { default_namespace: "n" allow_empty: true })",
        R"(spec { default_namespace: "old" adoption: ADOPTION_IF_NO_DIFF })",
        R"(spec { default_namespace: "n" adoption: ADOPTION_IF_NO_DIFF })"},
-      {"the file's spelling", {"spec.defaultNamespace"}, R"(spec { default_namespace: "n" })", "",
+      {"the file's spelling",
+       {"spec.defaultNamespace"},
+       R"(spec { default_namespace: "n" })",
+       "",
        R"(spec { default_namespace: "n" })"},
-      {"named and not wanted is cleared", {"spec.placement"}, "", R"(spec { placement { names: "a" } })", "spec {}"},
-      {"within a message", {"spec.placement.names"}, R"(spec { placement { names: "b" names: "c" } })",
+      {"named and not wanted is cleared",
+       {"spec.placement"},
+       "",
+       R"(spec { placement { names: "a" } })",
+       "spec {}"},
+      {"within a message",
+       {"spec.placement.names"},
+       R"(spec { placement { names: "b" names: "c" } })",
        R"(spec { placement { names: "a" selector: "x=y" } })",
        R"(spec { placement { names: "b" names: "c" selector: "x=y" } })"},
-      {"labels as a whole", {"metadata.labels"}, R"(metadata { labels { key: "a" value: "1" } annotations { key: "n" value: "n" } })",
-       R"(metadata { labels { key: "b" value: "2" } })", R"(metadata { labels { key: "a" value: "1" } })"},
+      {"labels as a whole",
+       {"metadata.labels"},
+       R"(metadata { labels { key: "a" value: "1" } annotations { key: "n" value: "n" } })",
+       R"(metadata { labels { key: "b" value: "2" } })",
+       R"(metadata { labels { key: "a" value: "1" } })"},
       {"status is output only", {"status"}, "", "", "INVALID_FIELD"},
       {"uid is output only", {"metadata.uid"}, "", "", "INVALID_FIELD"},
       {"metadata as a whole is output only", {"metadata"}, "", "", "INVALID_FIELD"},
@@ -71,7 +90,8 @@ TEST(UpdateMask, ReplacesWhatItNames) {
       continue;
     }
     EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equivalent(record, Parse(c.result)))
-        << c.name << "\n" << record.DebugString();
+        << c.name << "\n"
+        << record.DebugString();
   }
 }
 

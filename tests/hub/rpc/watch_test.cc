@@ -50,7 +50,8 @@ class Reader {
     }
     const auto* field = Response::descriptor()->FindFieldByNumber(2);
     const auto& record = last_.GetReflection()->GetMessage(last_, field);
-    std::string name = record.GetReflection()->GetString(record, record.GetDescriptor()->FindFieldByName("name"));
+    std::string name =
+        record.GetReflection()->GetString(record, record.GetDescriptor()->FindFieldByName("name"));
     if (last_.type() == v1::WATCH_EVENT_TYPE_SYNCED) return "SYNCED";
     return absl::StrCat(last_.type() == v1::WATCH_EVENT_TYPE_ITEM ? "ITEM " : "DELETED ", name);
   }
@@ -80,7 +81,8 @@ class WatchTest : public testing::Test {
       return sets_->WatchClusterSets(context, Text<v1::WatchClusterSetsRequest>(request));
     });
   }
-  std::unique_ptr<ClusterReader> Clusters(const std::string& request, const std::string& user = "admin") {
+  std::unique_ptr<ClusterReader> Clusters(const std::string& request,
+                                          const std::string& user = "admin") {
     return std::make_unique<ClusterReader>(user, [&](grpc::ClientContext* context) {
       return clusters_->WatchClusters(context, Text<v1::WatchClustersRequest>(request));
     });
@@ -96,15 +98,18 @@ class WatchTest : public testing::Test {
   }
   void RemoveSet(const std::string& id) {
     google::protobuf::Empty empty;
-    ASSERT_EQ(hub_.Call(sets_.get(), &v1::ClusterSetService::Stub::DeleteClusterSet,
-                        Text<v1::DeleteClusterSetRequest>(absl::StrCat("name: 'clusterSets/", id, "'")), &empty),
-              absl::OkStatus());
+    ASSERT_EQ(
+        hub_.Call(sets_.get(), &v1::ClusterSetService::Stub::DeleteClusterSet,
+                  Text<v1::DeleteClusterSetRequest>(absl::StrCat("name: 'clusterSets/", id, "'")),
+                  &empty),
+        absl::OkStatus());
   }
   void AddCluster(const std::string& id) {
     v1::Cluster cluster;
-    ASSERT_EQ(hub_.Call(clusters_.get(), &v1::ClusterService::Stub::CreateCluster,
-                        Text<v1::CreateClusterRequest>(absl::StrCat("cluster_id: '", id, "'")), &cluster),
-              absl::OkStatus());
+    ASSERT_EQ(
+        hub_.Call(clusters_.get(), &v1::ClusterService::Stub::CreateCluster,
+                  Text<v1::CreateClusterRequest>(absl::StrCat("cluster_id: '", id, "'")), &cluster),
+        absl::OkStatus());
   }
 
   ApiHarness hub_{Quick()};
@@ -158,10 +163,12 @@ TEST_F(WatchTest, ResumeTellsWhatChangedMeanwhile) {
   AddSet("stops", "z");
   auto watch = Sets(absl::StrCat("label_selector: 'l in (x,y)' resource_version: '", version, "'"));
   EXPECT_THAT(watch->ToSynced(),
-              testing::UnorderedElementsAre("ITEM clusterSets/changed", "ITEM clusterSets/new", "DELETED clusterSets/gone",
-                                            "DELETED clusterSets/stops", "SYNCED"));
+              testing::UnorderedElementsAre("ITEM clusterSets/changed", "ITEM clusterSets/new",
+                                            "DELETED clusterSets/gone", "DELETED clusterSets/stops",
+                                            "SYNCED"));
   // Nothing happened since: nothing is told again.
-  auto quiet = Sets(absl::StrCat("label_selector: 'l in (x,y)' resource_version: '", watch->last().resource_version(), "'"));
+  auto quiet = Sets(absl::StrCat("label_selector: 'l in (x,y)' resource_version: '",
+                                 watch->last().resource_version(), "'"));
   EXPECT_THAT(quiet->ToSynced(), ElementsAre("SYNCED"));
 }
 
@@ -180,7 +187,8 @@ TEST_F(WatchTest, BadStartsAreRefused) {
   AddSet("a");
   uint64_t head = hub_.records().HeadRevision().value();
   AddSet("b");
-  ASSERT_EQ(hub_.records().store()->Compact(hub_.records().HeadRevision().value()), absl::OkStatus());
+  ASSERT_EQ(hub_.records().store()->Compact(hub_.records().HeadRevision().value()),
+            absl::OkStatus());
   struct Case {
     std::string name, request, user, reason;
   };
@@ -214,7 +222,8 @@ TEST_F(WatchTest, StatusIsWatchedAndResumed) {
   EXPECT_THAT(quiet->ToSynced(), ElementsAre("SYNCED"));
   // Another hub process does not know what was told.
   size_t dash = before.find('-');
-  auto other = Clusters(absl::StrCat("resource_version: '", before.substr(0, dash), "-1-00000000'"));
+  auto other =
+      Clusters(absl::StrCat("resource_version: '", before.substr(0, dash), "-1-00000000'"));
   EXPECT_EQ(other->ToSynced().size(), 3u);
 }
 
@@ -224,10 +233,12 @@ TEST_F(WatchTest, NewRightsShowAndLostRightsHide) {
   EXPECT_THAT(watch->ToSynced(), ElementsAre("SYNCED"));
   auto bindings = hub_.Stub<v1::RoleBindingService>();
   v1::RoleBinding binding;
-  ASSERT_EQ(hub_.Call(bindings.get(), &v1::RoleBindingService::Stub::CreateRoleBinding,
-                      Text<v1::CreateRoleBindingRequest>("role_binding_id: 'b' role_binding { spec { subjects: 'user:setter' role: ROLE_VIEWER } }"),
-                      &binding),
-            absl::OkStatus());
+  ASSERT_EQ(
+      hub_.Call(bindings.get(), &v1::RoleBindingService::Stub::CreateRoleBinding,
+                Text<v1::CreateRoleBindingRequest>("role_binding_id: 'b' role_binding { spec { "
+                                                   "subjects: 'user:setter' role: ROLE_VIEWER } }"),
+                &binding),
+      absl::OkStatus());
   EXPECT_EQ(watch->Next(), "ITEM clusters/c");
   google::protobuf::Empty empty;
   ASSERT_EQ(hub_.Call(bindings.get(), &v1::RoleBindingService::Stub::DeleteRoleBinding,
@@ -259,9 +270,10 @@ TEST_F(WatchTest, EventsAndTokensComeFromTheStore) {
   auto events = hub_.Stub<v1::EventService>();
   auto tokens = hub_.Stub<v1::JoinTokenService>();
   auto start_events = [&](const std::string& request) {
-    return std::make_unique<Reader<v1::WatchEventsResponse>>("admin", [&](grpc::ClientContext* context) {
-      return events->WatchEvents(context, Text<v1::WatchEventsRequest>(request));
-    });
+    return std::make_unique<Reader<v1::WatchEventsResponse>>(
+        "admin", [&](grpc::ClientContext* context) {
+          return events->WatchEvents(context, Text<v1::WatchEventsRequest>(request));
+        });
   };
   auto add = [&](const std::string& project) {
     ControlTxn txn;
@@ -279,7 +291,8 @@ TEST_F(WatchTest, EventsAndTokensComeFromTheStore) {
   add("");
   add("default");
   EXPECT_EQ(watch->Next().rfind("ITEM projects/default/events/", 0), 0u);
-  auto resumed = start_events(absl::StrCat("parent: 'projects/default' resource_version: '", version, "'"));
+  auto resumed =
+      start_events(absl::StrCat("parent: 'projects/default' resource_version: '", version, "'"));
   EXPECT_EQ(resumed->ToSynced().size(), 2u);
 
   Reader<v1::WatchJoinTokensResponse> watch_tokens("admin", [&](grpc::ClientContext* context) {
@@ -287,13 +300,16 @@ TEST_F(WatchTest, EventsAndTokensComeFromTheStore) {
   });
   EXPECT_THAT(watch_tokens.ToSynced(), ElementsAre("SYNCED"));
   v1::CreateJoinTokenResponse made;
-  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::CreateJoinToken, v1::CreateJoinTokenRequest(), &made), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::CreateJoinToken,
+                      v1::CreateJoinTokenRequest(), &made),
+            absl::OkStatus());
   std::string name = made.join_token().name();
   EXPECT_EQ(watch_tokens.Next(), absl::StrCat("ITEM ", name));
   google::protobuf::Empty empty;
   v1::DeleteJoinTokenRequest remove;
   remove.set_name(name);
-  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::DeleteJoinToken, remove, &empty), absl::OkStatus());
+  ASSERT_EQ(hub_.Call(tokens.get(), &v1::JoinTokenService::Stub::DeleteJoinToken, remove, &empty),
+            absl::OkStatus());
   EXPECT_EQ(watch_tokens.Next(), absl::StrCat("DELETED ", name));
 }
 
@@ -303,15 +319,18 @@ TEST_F(WatchTest, BundlesOfOneProject) {
     v1::Bundle bundle;
     ASSERT_EQ(hub_.Call(bundles.get(), &v1::BundleService::Stub::UpdateBundle,
                         Text<v1::UpdateBundleRequest>(absl::StrCat(
-                            "allow_missing: true bundle { name: 'projects/default/bundles/web' spec { allow_empty: true } "
-                            "metadata { labels { key: 'l' value: '", label, "' } } }")),
+                            "allow_missing: true bundle { name: 'projects/default/bundles/web' "
+                            "spec { allow_empty: true } "
+                            "metadata { labels { key: 'l' value: '",
+                            label, "' } } }")),
                         &bundle),
               absl::OkStatus());
   };
   auto start = [&](const std::string& request, const std::string& user) {
-    return std::make_unique<Reader<v1::WatchBundlesResponse>>(user, [&](grpc::ClientContext* context) {
-      return bundles->WatchBundles(context, Text<v1::WatchBundlesRequest>(request));
-    });
+    return std::make_unique<Reader<v1::WatchBundlesResponse>>(
+        user, [&](grpc::ClientContext* context) {
+          return bundles->WatchBundles(context, Text<v1::WatchBundlesRequest>(request));
+        });
   };
   EXPECT_EQ(start("parent: 'projects/default'", "nobody")->Next(), "PERMISSION_DENIED");
   EXPECT_EQ(start("", "admin")->Next(), "INVALID_FIELD");

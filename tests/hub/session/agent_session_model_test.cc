@@ -1,5 +1,5 @@
-// Random runs of the hub's side of a stream against a plain model of an agent: whatever is lost in between, the agent
-// ends with what is desired.
+// Random runs of the hub's side of a stream against a plain model of an agent: whatever is lost in
+// between, the agent ends with what is desired.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -55,7 +55,8 @@ class ModelAgent {
     for (const Upsert& upsert : batch.upserts) {
       Key& key = keys[upsert.key];
       if (batch.at.revision <= key.revision) continue;
-      EXPECT_TRUE(!upsert.name.empty() || known.count(upsert.key) > 0) << "a key that it was never told the name of";
+      EXPECT_TRUE(!upsert.name.empty() || known.count(upsert.key) > 0)
+          << "a key that it was never told the name of";
       known.insert(upsert.key);
       key.rejected.reset();
       if ((*random)() % 8 == 0) {
@@ -96,7 +97,8 @@ class ModelAgent {
   void Restart() {
     for (auto it = keys.begin(); it != keys.end();) {
       it->second.rejected.reset();
-      it = it->second.digest.IsNone() && it->second.state == KeyState::kNotDesired ? keys.erase(it) : std::next(it);
+      it = it->second.digest.IsNone() && it->second.state == KeyState::kNotDesired ? keys.erase(it)
+                                                                                   : std::next(it);
     }
     known.clear();
     for (const auto& [uid, key] : keys) known.insert(uid);
@@ -123,9 +125,15 @@ class SessionRun {
     uint16_t bundle = static_cast<uint16_t>(1 + random_() % 4);
     switch (random_() % 8) {
       case 0:
-      case 1: Decide(bundle); break;
-      case 2: OrderAway(bundle); break;
-      case 3: FinishRemoval(bundle); break;
+      case 1:
+        Decide(bundle);
+        break;
+      case 2:
+        OrderAway(bundle);
+        break;
+      case 3:
+        FinishRemoval(bundle);
+        break;
       case 4:
         if (random_() % 3 == 0) Dial();
         break;
@@ -135,8 +143,12 @@ class SessionRun {
           Dial();
         }
         break;
-      case 6: Deliver(); break;
-      case 7: Settle(20); break;
+      case 6:
+        Deliver();
+        break;
+      case 7:
+        Settle(20);
+        break;
     }
     session_->MarkDirty();
   }
@@ -150,10 +162,13 @@ class SessionRun {
     DesiredSet desired = ComputeDesired(*maker_.Snapshot(), ClusterUid(1));
     EXPECT_EQ(agent_.Root(), RootOf(desired));
     for (const auto& [uid, key] : agent_.keys) {
-      bool is_desired = desired.assignments.count(uid) > 0, is_ordered_away = desired.tombstones.count(uid) > 0;
+      bool is_desired = desired.assignments.count(uid) > 0,
+           is_ordered_away = desired.tombstones.count(uid) > 0;
       // It may have refused the only version that it was ever sent.
-      EXPECT_TRUE(key.state == KeyState::kPresent ? is_desired : !is_desired || key.rejected.has_value());
-      EXPECT_EQ(key.state == KeyState::kRemoving, is_ordered_away) << "a removal that nobody orders";
+      EXPECT_TRUE(key.state == KeyState::kPresent ? is_desired
+                                                  : !is_desired || key.rejected.has_value());
+      EXPECT_EQ(key.state == KeyState::kRemoving, is_ordered_away)
+          << "a removal that nobody orders";
     }
   }
 
@@ -161,8 +176,8 @@ class SessionRun {
   void Dial() {
     Hello hello;
     hello.root = agent_.Root();
-    session_.emplace(ClusterUid(1), 1, hello, *maker_.Snapshot(), true, std::nullopt, SessionOptions{},
-                     absl::UnixEpoch());
+    session_.emplace(ClusterUid(1), 1, hello, *maker_.Snapshot(), true, std::nullopt,
+                     SessionOptions{}, absl::UnixEpoch());
   }
   void Decide(uint16_t bundle) {
     maker_.Decide(bundle, {1}, 1 + random_() % 4);
@@ -174,13 +189,17 @@ class SessionRun {
     maker_.AddTombstone(1, bundle, ++heads_[bundle]);
     maker_.Decide(bundle, {});
   }
-  // The agent has removed what it was ordered to; the hub drops the order, and the agent forgets the key.
+  // The agent has removed what it was ordered to; the hub drops the order, and the agent forgets
+  // the key.
   void FinishRemoval(uint16_t bundle) {
     auto key = agent_.keys.find(BundleUid(bundle));
     auto tombstones = maker_.Snapshot()->tombstones.Find(ClusterUid(1));
-    if (key == agent_.keys.end() || key->second.state != KeyState::kRemoving || tombstones == nullptr) return;
+    if (key == agent_.keys.end() || key->second.state != KeyState::kRemoving ||
+        tombstones == nullptr)
+      return;
     auto tombstone = tombstones->find(BundleUid(bundle));
-    if (tombstone == tombstones->end() || tombstone->second.mod_revision > key->second.revision) return;
+    if (tombstone == tombstones->end() || tombstone->second.mod_revision > key->second.revision)
+      return;
     maker_.Put(change::NoTombstone{ClusterUid(1), BundleUid(bundle)});
     agent_.keys.erase(key);
     agent_.known.erase(BundleUid(bundle));

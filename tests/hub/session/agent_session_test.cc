@@ -40,8 +40,8 @@ class AgentSessionTest : public testing::Test {
     maker_.Decide(2, {1});
   }
   AgentSession& Open(Hello hello, bool contained = true) {
-    session_.emplace(ClusterUid(1), 7, std::move(hello), *maker_.Snapshot(), contained, std::nullopt, SessionOptions{},
-                     absl::UnixEpoch());
+    session_.emplace(ClusterUid(1), 7, std::move(hello), *maker_.Snapshot(), contained,
+                     std::nullopt, SessionOptions{}, absl::UnixEpoch());
     return *session_;
   }
   // With a session whose agent holds what is desired; the Welcome is taken.
@@ -52,7 +52,9 @@ class AgentSessionTest : public testing::Test {
     EXPECT_TRUE(Take<Welcome>()->set_matches);
     return session;
   }
-  std::optional<HubFrame> TakeFrame() { return session_->TakeOutbound(*maker_.Snapshot(), &content_); }
+  std::optional<HubFrame> TakeFrame() {
+    return session_->TakeOutbound(*maker_.Snapshot(), &content_);
+  }
   template <typename T>
   std::optional<T> Take() {
     std::optional<HubFrame> frame = TakeFrame();
@@ -81,11 +83,12 @@ TEST_F(AgentSessionTest, Welcomes) {
     State state;
     bool matches, adopt;
   };
-  for (const Case& c : {Case{"equal sets", true, true, false, State::kLive, true, false},
-                        Case{"another set", true, false, false, State::kAwaitKeySet, false, false},
-                        Case{"another history, though equal sets", false, true, false, State::kHold, false, false},
-                        Case{"another history, adopted", false, true, true, State::kAwaitKeySet, false, true},
-                        Case{"our history, adopted", true, true, true, State::kLive, true, false}}) {
+  for (const Case& c :
+       {Case{"equal sets", true, true, false, State::kLive, true, false},
+        Case{"another set", true, false, false, State::kAwaitKeySet, false, false},
+        Case{"another history, though equal sets", false, true, false, State::kHold, false, false},
+        Case{"another history, adopted", false, true, true, State::kAwaitKeySet, false, true},
+        Case{"our history, adopted", true, true, true, State::kLive, true, false}}) {
     SCOPED_TRACE(c.name);
     if (c.adopted) maker_.Put(AdoptRecord{1, MadeUid(0x7e, 1), true, {}});
     Hello hello;
@@ -152,15 +155,43 @@ TEST_F(AgentSessionTest, AnswerToOneKey) {
     bool upsert, named, not_desired;
   };
   const Case cases[] = {
-      {"held and right", {BundleUid(1), MadeDigest(1), false, KeyState::kPresent}, false, false, false},
-      {"another version", {BundleUid(1), MadeDigest(2), false, KeyState::kPresent}, true, false, false},
-      {"confirmed where it is not", {BundleUid(1), MadeDigest(1), true, KeyState::kPresent}, true, false, false},
-      {"right, but on its way out", {BundleUid(1), MadeDigest(1), false, KeyState::kRemoving}, true, true, false},
-      {"right, but left alone", {BundleUid(1), MadeDigest(1), false, KeyState::kNotDesired}, true, true, false},
+      {"held and right",
+       {BundleUid(1), MadeDigest(1), false, KeyState::kPresent},
+       false,
+       false,
+       false},
+      {"another version",
+       {BundleUid(1), MadeDigest(2), false, KeyState::kPresent},
+       true,
+       false,
+       false},
+      {"confirmed where it is not",
+       {BundleUid(1), MadeDigest(1), true, KeyState::kPresent},
+       true,
+       false,
+       false},
+      {"right, but on its way out",
+       {BundleUid(1), MadeDigest(1), false, KeyState::kRemoving},
+       true,
+       true,
+       false},
+      {"right, but left alone",
+       {BundleUid(1), MadeDigest(1), false, KeyState::kNotDesired},
+       true,
+       true,
+       false},
       {"not held", {BundleUid(2), MadeDigest(1), false, KeyState::kPresent}, true, true, false},
       {"unknown", {BundleUid(3), MadeDigest(1), false, KeyState::kPresent}, true, true, true},
-      {"unknown, on its way out", {BundleUid(3), MadeDigest(1), false, KeyState::kRemoving}, true, true, true},
-      {"unknown, and it knows", {BundleUid(3), MadeDigest(1), false, KeyState::kNotDesired}, true, true, false},
+      {"unknown, on its way out",
+       {BundleUid(3), MadeDigest(1), false, KeyState::kRemoving},
+       true,
+       true,
+       true},
+      {"unknown, and it knows",
+       {BundleUid(3), MadeDigest(1), false, KeyState::kNotDesired},
+       true,
+       true,
+       false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -187,7 +218,8 @@ TEST_F(AgentSessionTest, SendsDifferencesOnly) {
   EXPECT_EQ(batch.at, maker_.Snapshot()->at());
   EXPECT_THAT(Keys(batch.upserts), UnorderedElementsAre(BundleUid(1), BundleUid(3)));
   EXPECT_EQ(Changed(), std::nullopt) << "sent once";
-  // Away and back between two looks: nothing to say. By an order: the order, and later the key again, by its name.
+  // Away and back between two looks: nothing to say. By an order: the order, and later the key
+  // again, by its name.
   maker_.Decide(1, {}, 2);
   maker_.Decide(1, {1}, 2);
   EXPECT_EQ(Changed(), std::nullopt);
@@ -215,16 +247,19 @@ TEST_F(AgentSessionTest, AcksAndRejections) {
   maker_.Decide(2, {1}, 2);
   DesiredBatch batch = Changed().value();
   session.OnAck({batch.at.revision,
-                 {{BundleUid(1), MadeDigest(2), "CONTENT_INVALID", "no"}, {BundleUid(2), MadeDigest(9), "X", "old"}},
+                 {{BundleUid(1), MadeDigest(2), "CONTENT_INVALID", "no"},
+                  {BundleUid(2), MadeDigest(9), "X", "old"}},
                  2});
-  ASSERT_THAT(session.rejections(), SizeIs(1)) << "a rejection of another version counts for nothing";
+  ASSERT_THAT(session.rejections(), SizeIs(1))
+      << "a rejection of another version counts for nothing";
   EXPECT_EQ(session.rejections().at(BundleUid(1)).code, "CONTENT_INVALID");
   EXPECT_EQ(Changed(), std::nullopt) << "a rejected version is not sent again";
   content_.asked.clear();
   maker_.Decide(1, {1}, 3);
   ASSERT_TRUE(Changed().has_value());
   EXPECT_THAT(session.rejections(), IsEmpty());
-  EXPECT_THAT(content_.asked, ElementsAre(std::make_pair(MadeDigest(1), MadeDigest(3)))) << "it has the old content";
+  EXPECT_THAT(content_.asked, ElementsAre(std::make_pair(MadeDigest(1), MadeDigest(3))))
+      << "it has the old content";
 }
 
 TEST_F(AgentSessionTest, ContentComesWithTheBatchWhenItIsSmall) {
@@ -294,7 +329,8 @@ TEST_F(AgentSessionTest, ALargeAnswerIsCutIntoParts) {
     if (n <= 1900) maker.Decide(n, {1});
   }
   FleetSnapshotPtr snapshot = maker.Snapshot();
-  AgentSession session(ClusterUid(1), 1, {}, *snapshot, true, std::nullopt, SessionOptions{}, absl::UnixEpoch());
+  AgentSession session(ClusterUid(1), 1, {}, *snapshot, true, std::nullopt, SessionOptions{},
+                       absl::UnixEpoch());
   KeySet keys;
   for (uint16_t n = 5000; n < 8000; ++n) keys.keys.push_back({BundleUid(n), MadeDigest(1)});
   session.OnKeySet(keys, *snapshot);

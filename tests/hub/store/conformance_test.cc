@@ -1,5 +1,5 @@
-// What every backend of Store must do, except watches and leases (their own files). Runs the same cases against each
-// backend; what the interface promises is checked from outside only.
+// What every backend of Store must do, except watches and leases (their own files). Runs the same
+// cases against each backend; what the interface promises is checked from outside only.
 #include <gtest/gtest.h>
 
 #include <atomic>

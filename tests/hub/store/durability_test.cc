@@ -1,5 +1,6 @@
-// Goal: what the SQLite store has acknowledged survives a loss of power at any moment, on a disk that forgets what was
-// not synced; what it finds afterwards is whole. And an error of the disk at any operation loses nothing.
+// Goal: what the SQLite store has acknowledged survives a loss of power at any moment, on a disk
+// that forgets what was not synced; what it finds afterwards is whole. And an error of the disk at
+// any operation loses nothing.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -121,8 +122,10 @@ std::string Check(const Recording& recording, DiskFiles files, size_t acknowledg
   if (head < acknowledged) return absl::StrCat("head ", head, ", acknowledged ", acknowledged);
   if (head > acknowledged + 1) return absl::StrCat("head ", head, " out of nothing");
   if (Read(*store) != recording.states[head]) return absl::StrCat("another content at ", head);
-  absl::StatusOr<RangePage> before = head > 1 ? store->Range("/", "", 0, head - 1) : absl::OutOfRangeError("");
-  if (before.ok() && Read(*store, head - 1) != recording.states[head - 1]) return "another content before it";
+  absl::StatusOr<RangePage> before =
+      head > 1 ? store->Range("/", "", 0, head - 1) : absl::OutOfRangeError("");
+  if (before.ok() && Read(*store, head - 1) != recording.states[head - 1])
+    return "another content before it";
   Txn more;
   more.writes = {{"/more", "x", 0}};
   absl::StatusOr<TxnResult> committed = store->Commit(more);
@@ -132,7 +135,8 @@ std::string Check(const Recording& recording, DiskFiles files, size_t acknowledg
 
 size_t AcknowledgedAt(const Recording& recording, size_t position) {
   size_t count = 0;
-  while (count < recording.acknowledged.size() && recording.acknowledged[count] <= position) ++count;
+  while (count < recording.acknowledged.size() && recording.acknowledged[count] <= position)
+    ++count;
   return count;
 }
 
@@ -143,16 +147,19 @@ TEST(DurabilityTest, EveryAcknowledgedTransactionSurvivesALossOfPowerAnywhere) {
   VolatileDisk disk;
   for (size_t position = 0; position <= recording.log.size(); ++position) {
     if (position > 0) disk.Apply(recording.log[position - 1]);
-    bool at_sync = position == recording.log.size() || recording.log[position].kind == DiskOp::kSync;
+    bool at_sync =
+        position == recording.log.size() || recording.log[position].kind == DiskOp::kSync;
     syncs += at_sync;
     checkpoints += position < recording.log.size() && position > recording.opened && at_sync &&
                    recording.log[position].file == "store.db";
     std::vector<VolatileDisk::Unsynced> ways = {VolatileDisk::kSome};
-    if (at_sync) ways = {VolatileDisk::kLost, VolatileDisk::kKept, VolatileDisk::kSome, VolatileDisk::kSome};
+    if (at_sync)
+      ways = {VolatileDisk::kLost, VolatileDisk::kKept, VolatileDisk::kSome, VolatileDisk::kSome};
     for (VolatileDisk::Unsynced way : ways) {
       size_t acknowledged = AcknowledgedAt(recording, position);
       DiskFiles files = disk.AfterPowerLoss(way, &random);
-      ASSERT_EQ(Check(recording, files, acknowledged), "") << "operation " << position << ", way " << way;
+      ASSERT_EQ(Check(recording, files, acknowledged), "")
+          << "operation " << position << ", way " << way;
     }
   }
   EXPECT_GT(syncs, 60u);
@@ -171,13 +178,15 @@ TEST(DurabilityTest, ADiskThatLiesIsNoticed) {
     const DiskOp& op = recording.log[position - 1];
     if (position <= recording.opened || op.kind != DiskOp::kSync) disk.Apply(op);
     size_t acknowledged = AcknowledgedAt(recording, position);
-    lost = lost || !Check(recording, disk.AfterPowerLoss(VolatileDisk::kLost, &random), acknowledged).empty();
+    lost =
+        lost ||
+        !Check(recording, disk.AfterPowerLoss(VolatileDisk::kLost, &random), acknowledged).empty();
   }
   EXPECT_TRUE(lost);
 }
 
-// One operation of the disk fails, or all from then on for a while. Nothing that was acknowledged is lost, nothing that
-// was refused is shown, and the store goes on when the disk does.
+// One operation of the disk fails, or all from then on for a while. Nothing that was acknowledged
+// is lost, nothing that was refused is shown, and the store goes on when the disk does.
 void RunWithFailure(size_t at, size_t length, int code, const char* reason, bool* failed_some) {
   SCOPED_TRACE(absl::StrCat("operations ", at, " to ", at + length, " fail with ", code));
   MemoryVfs vfs;

@@ -1,5 +1,6 @@
-// Goal: what an operator meets around the store's file is refused with its reason, changes nothing, and is over when
-// its cause is: damage, rights, another process, a newer version, no space, a file put in its place.
+// Goal: what an operator meets around the store's file is refused with its reason, changes nothing,
+// and is over when its cause is: damage, rights, another process, a newer version, no space, a file
+// put in its place.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -28,7 +29,9 @@ SqliteStoreOptions At(const std::string& path, bool inline_mode = false) {
   return options;
 }
 
-std::string ReasonOf(const SqliteStoreOptions& options) { return ErrorReason(OpenSqliteStore(options).status()); }
+std::string ReasonOf(const SqliteStoreOptions& options) {
+  return ErrorReason(OpenSqliteStore(options).status());
+}
 
 absl::Status Put(Store& store, const std::string& key, const std::string& value) {
   Txn txn;
@@ -53,14 +56,16 @@ class StoreFailureTest : public testing::Test {
   std::vector<KeyValue> MakeStore() {
     std::unique_ptr<SqliteStore> store = OpenSqliteStore(At(path_, true)).value();
     for (int i = 0; i < 200; ++i) {
-      EXPECT_TRUE(Put(*store, absl::StrCat("/k/", i), std::string(i % 20 == 0 ? 40000 : 300, 'v')).ok());
+      EXPECT_TRUE(
+          Put(*store, absl::StrCat("/k/", i), std::string(i % 20 == 0 ? 40000 : 300, 'v')).ok());
     }
     return All(*store);
   }
   void Sql(const std::string& sql) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
     sqlite3_close(db);
   }
 
@@ -101,8 +106,14 @@ TEST_F(StoreFailureTest, FilesOfOthersAreRefusedAndLeftAlone) {
     const char* reason;
   } cases[] = {
       {"text", [&] { WriteFile(path_, std::string(10000, 'x')); }, "STORE_CORRUPT"},
-      {"another program's", [&] { Sql("CREATE TABLE t(x); INSERT INTO t VALUES(1)"); }, "STORE_CORRUPT"},
-      {"a newer hub's", [&] { MakeStore(); Sql("PRAGMA user_version = 99"); }, "STORE_TOO_NEW"},
+      {"another program's", [&] { Sql("CREATE TABLE t(x); INSERT INTO t VALUES(1)"); },
+       "STORE_CORRUPT"},
+      {"a newer hub's",
+       [&] {
+         MakeStore();
+         Sql("PRAGMA user_version = 99");
+       },
+       "STORE_TOO_NEW"},
       {"a folder", [&] { std::filesystem::create_directory(path_); }, "STORE_UNAVAILABLE"},
   };
   for (const auto& c : cases) {
@@ -127,7 +138,8 @@ std::string ReasonAsNobody(const std::string& path) {
   if (child == 0) {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(1);
     std::string reason = ReasonOf(At(path, true));
-    _exit(write(ends[1], reason.data(), reason.size()) == static_cast<ssize_t>(reason.size()) ? 0 : 1);
+    _exit(write(ends[1], reason.data(), reason.size()) == static_cast<ssize_t>(reason.size()) ? 0
+                                                                                              : 1);
   }
   close(ends[1]);
   char buffer[100];
@@ -209,7 +221,8 @@ class FileSizeLimit {
 TEST_F(StoreFailureTest, WithoutSpaceItReadsOnAndWithSpaceItWritesOn) {
   for (bool inline_mode : {false, true}) {
     SCOPED_TRACE(inline_mode);
-    std::unique_ptr<SqliteStore> store = OpenSqliteStore(At(absl::StrCat(path_, inline_mode), inline_mode)).value();
+    std::unique_ptr<SqliteStore> store =
+        OpenSqliteStore(At(absl::StrCat(path_, inline_mode), inline_mode)).value();
     int acknowledged = 0, refused = 0;
     {
       FileSizeLimit limit(1 << 20);
@@ -244,10 +257,12 @@ TEST_F(StoreFailureTest, AFileThatWasReplacedIsNoticed) {
   const Case cases[] = {
       {"a restored copy", [&](const std::string& b) { std::filesystem::rename(b, path_); }, true},
       {"nothing", [&](const std::string&) { std::filesystem::remove(path_); }, true},
-      {"a folder", [&](const std::string&) {
+      {"a folder",
+       [&](const std::string&) {
          std::filesystem::remove(path_);
          std::filesystem::create_directory(path_);
-       }, true},
+       },
+       true},
       {"a copy written into it, the log removed",
        [&](const std::string& b) {
          WriteFile(path_, ReadFile(b));
@@ -255,13 +270,16 @@ TEST_F(StoreFailureTest, AFileThatWasReplacedIsNoticed) {
          std::filesystem::remove(path_ + "-shm");
        },
        true},
-      {"a copy written into it", [&](const std::string& b) { WriteFile(path_, ReadFile(b)); }, false},
+      {"a copy written into it", [&](const std::string& b) { WriteFile(path_, ReadFile(b)); },
+       false},
       {"nonsense written into it",
        [&](const std::string&) { WriteFile(path_, std::string(100000, 'x')); }, false},
-      {"a new log", [&](const std::string&) {
+      {"a new log",
+       [&](const std::string&) {
          std::filesystem::rename(path_ + "-wal", path_ + "-old");
          WriteFile(path_ + "-wal", ReadFile(path_ + "-old"));
-       }, true},
+       },
+       true},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

@@ -1,4 +1,5 @@
-// What the conformance suite needs of a backend: a store, time for its leases, and a way to let callbacks happen.
+// What the conformance suite needs of a backend: a store, time for its leases, and a way to let
+// callbacks happen.
 #ifndef NAVE_TESTS_HUB_STORE_HARNESS_H_
 #define NAVE_TESTS_HUB_STORE_HARNESS_H_
 

@@ -47,7 +47,9 @@ int Truncate(sqlite3_file* file, sqlite3_int64 size) {
   return Of(file)->vfs->Do({DiskOp::kTruncate, *Of(file)->name, size, "", false});
 }
 
-int Sync(sqlite3_file* file, int) { return Of(file)->vfs->Do({DiskOp::kSync, *Of(file)->name, 0, "", false}); }
+int Sync(sqlite3_file* file, int) {
+  return Of(file)->vfs->Do({DiskOp::kSync, *Of(file)->name, 0, "", false});
+}
 
 int FileSize(sqlite3_file* file, sqlite3_int64* size) {
   *size = static_cast<sqlite3_int64>(Content(file).size());
@@ -171,10 +173,17 @@ void ApplyOp(const DiskOp& op, DiskFiles* files, size_t bytes) {
       content.replace(offset, size, op.data, 0, size);
       return;
     }
-    case DiskOp::kTruncate: (*files)[op.file].resize(static_cast<size_t>(op.offset)); return;
-    case DiskOp::kSync: (*files)[op.file]; return;
-    case DiskOp::kDelete: files->erase(op.file); return;
-    case DiskOp::kSyncFolder: return;
+    case DiskOp::kTruncate:
+      (*files)[op.file].resize(static_cast<size_t>(op.offset));
+      return;
+    case DiskOp::kSync:
+      (*files)[op.file];
+      return;
+    case DiskOp::kDelete:
+      files->erase(op.file);
+      return;
+    case DiskOp::kSyncFolder:
+      return;
   }
 }
 
@@ -183,7 +192,8 @@ void VolatileDisk::Apply(const DiskOp& op) {
   bool whole_file = op.kind == DiskOp::kSync || (op.kind == DiskOp::kDelete && op.synced);
   if (!whole_file && op.kind != DiskOp::kSyncFolder) return;
   auto becomes_durable = [&](const DiskOp& pending) {
-    return whole_file ? pending.file == op.file : pending.kind == DiskOp::kDelete || &pending == &pending_.back();
+    return whole_file ? pending.file == op.file
+                      : pending.kind == DiskOp::kDelete || &pending == &pending_.back();
   };
   std::vector<DiskOp> rest;
   for (DiskOp& pending : pending_) {

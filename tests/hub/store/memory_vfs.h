@@ -1,4 +1,5 @@
-// Files for SQLite in memory, with a log of what was written and synced: disks that lose power, fill up or fail.
+// Files for SQLite in memory, with a log of what was written and synced: disks that lose power,
+// fill up or fail.
 #ifndef NAVE_TESTS_HUB_STORE_MEMORY_VFS_H_
 #define NAVE_TESTS_HUB_STORE_MEMORY_VFS_H_
 
@@ -27,8 +28,8 @@ struct DiskOp {
   bool synced = false;
 };
 
-// A VFS of SQLite, registered while it lives. One connection at a time per file, without shared memory: for inline
-// stores. Not thread-safe.
+// A VFS of SQLite, registered while it lives. One connection at a time per file, without shared
+// memory: for inline stores. Not thread-safe.
 class MemoryVfs {
  public:
   MemoryVfs();
@@ -40,7 +41,8 @@ class MemoryVfs {
   const std::string& name() const { return name_; }
   DiskFiles& files() { return files_; }
   std::vector<DiskOp>& log() { return log_; }
-  // Asked before each operation; answers the SQLite code to fail with, or 0. The operation then did nothing.
+  // Asked before each operation; answers the SQLite code to fail with, or 0. The operation then did
+  // nothing.
   std::function<int(const DiskOp&)> fail;
   // As fsync of the folder: deletions are durable.
   void SyncFolder() { log_.push_back({DiskOp::kSyncFolder, "", 0, "", false}); }
@@ -58,8 +60,8 @@ class MemoryVfs {
 // `op` done to `files`; the first `bytes` of a write only.
 void ApplyOp(const DiskOp& op, DiskFiles* files, size_t bytes = SIZE_MAX);
 
-// A disk that forgets what was not synced. A file's directory entry is durable with its first sync, as SQLite and the
-// store see to it.
+// A disk that forgets what was not synced. A file's directory entry is durable with its first sync,
+// as SQLite and the store see to it.
 class VolatileDisk {
  public:
   enum Unsynced {

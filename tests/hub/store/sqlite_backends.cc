@@ -42,9 +42,8 @@ class SqliteHarness : public StoreHarness {
 };
 
 Backend Make(std::string name, bool inline_mode, bool in_file, size_t watch_log_bytes) {
-  return {std::move(name), [=] {
-            return std::make_unique<SqliteHarness>(inline_mode, in_file, watch_log_bytes);
-          }};
+  return {std::move(name),
+          [=] { return std::make_unique<SqliteHarness>(inline_mode, in_file, watch_log_bytes); }};
 }
 
 }  // namespace

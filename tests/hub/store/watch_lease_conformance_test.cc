@@ -38,9 +38,9 @@ class ThreadedWatchTest : public StoreTest {};
 std::vector<std::string> Lines(const std::vector<WatchEvent>& events) {
   std::vector<std::string> lines;
   for (const WatchEvent& event : events) {
-    lines.push_back(event.deleted
-                        ? absl::StrCat("-", event.kv.key, "@", event.kv.mod_revision)
-                        : absl::StrCat("+", event.kv.key, "=", event.kv.value, "@", event.kv.mod_revision));
+    lines.push_back(event.deleted ? absl::StrCat("-", event.kv.key, "@", event.kv.mod_revision)
+                                  : absl::StrCat("+", event.kv.key, "=", event.kv.value, "@",
+                                                 event.kv.mod_revision));
   }
   return lines;
 }
@@ -169,7 +169,8 @@ TEST_P(ThreadedWatchTest, ASlowOneHoldsUpNoWriter) {
   ASSERT_TRUE(log.WaitForRevision(*harness_, last));
   std::vector<WatchEvent> events = log.Events();
   ASSERT_EQ(events.size(), 100u);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(events[i].kv.value.size(), absl::StrCat(i).size() + value.size());
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(events[i].kv.value.size(), absl::StrCat(i).size() + value.size());
 }
 
 TEST_P(LeaseTest, KeysGoWithTheLease) {
@@ -242,7 +243,8 @@ std::string BackendName(const testing::TestParamInfo<Backend>& info) { return in
 
 INSTANTIATE_TEST_SUITE_P(All, WatchTest, testing::ValuesIn(Backends()), BackendName);
 INSTANTIATE_TEST_SUITE_P(All, LeaseTest, testing::ValuesIn(Backends()), BackendName);
-INSTANTIATE_TEST_SUITE_P(All, ThreadedWatchTest, testing::ValuesIn(ThreadedBackends()), BackendName);
+INSTANTIATE_TEST_SUITE_P(All, ThreadedWatchTest, testing::ValuesIn(ThreadedBackends()),
+                         BackendName);
 
 }  // namespace
 }  // namespace nave

@@ -44,8 +44,8 @@ std::vector<Case> LoadCases() {
     for (YamlDocument& document : *documents) {
       std::string name =
           absl::StrCat(entry.path().stem().string(), "_", document.value.StringAt("case"));
-      out.push_back({absl::StrReplaceAll(name, {{"-", "_"}, {" ", "_"}}),
-                     std::move(document.value)});
+      out.push_back(
+          {absl::StrReplaceAll(name, {{"-", "_"}, {" ", "_"}}), std::move(document.value)});
     }
   }
   std::sort(out.begin(), out.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
@@ -89,11 +89,12 @@ TEST_P(Conformance, Case) {
   static int64_t number = absl::ToUnixMillis(absl::Now()) % 100000000;
   std::string own = absl::StrCat("conf-", ++number);
 
-  Value before(Array{Value(Object{{"create", Value(Object{{"resource", Value("namespaces/v1")},
-                                                          {"body", Value(Object{{"metadata",
-      Value(Object{{"name", Value(own)}})}})}})}})});
-  Value after(Array{Value(Object{{"delete", Value(Object{{"resource", Value("namespaces/v1")},
-                                                         {"name", Value(own)}})}})});
+  Value before(Array{Value(Object{
+      {"create", Value(Object{{"resource", Value("namespaces/v1")},
+                              {"body", Value(Object{{"metadata",
+                                                     Value(Object{{"name", Value(own)}})}})}})}})});
+  Value after(Array{Value(Object{
+      {"delete", Value(Object{{"resource", Value("namespaces/v1")}, {"name", Value(own)}})}})});
   Value seen;
   {
     Engine around(&stand, own);

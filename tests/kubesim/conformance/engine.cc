@@ -24,8 +24,7 @@ ResourceType TypeOf(const std::string& resource) {
   ResourceType type;
   std::pair<std::string, std::string> halves = absl::StrSplit(resource, absl::MaxSplits('/', 1));
   type.version = halves.second;
-  std::pair<std::string, std::string> names =
-      absl::StrSplit(halves.first, absl::MaxSplits('.', 1));
+  std::pair<std::string, std::string> names = absl::StrSplit(halves.first, absl::MaxSplits('.', 1));
   type.plural = names.first;
   type.group = names.second;
   type.namespaced = true;
@@ -107,8 +106,7 @@ std::string Engine::SubstituteText(std::string text) const {
     size_t begin = text.find("${");
     size_t end = begin == std::string::npos ? begin : text.find('}', begin);
     if (end == std::string::npos) return text;
-    std::vector<std::string> path =
-        absl::StrSplit(text.substr(begin + 2, end - begin - 2), '.');
+    std::vector<std::string> path = absl::StrSplit(text.substr(begin + 2, end - begin - 2), '.');
     auto saved = saved_.find(path[0]);
     const Value* value = saved == saved_.end() ? nullptr : &saved->second;
     for (size_t i = 1; i < path.size() && value != nullptr; ++i) value = value->Find(path[i]);
@@ -158,9 +156,8 @@ std::string Engine::NamespaceOf(const Value& request) const {
 template <typename T>
 bool Engine::Await(std::function<void(KubeClient::Callback<T>)> start, T* out) {
   auto got = std::make_shared<std::optional<T>>();
-  bool in_time = stand_->Run(
-      [&] { start([got](T value) { *got = std::move(value); }); },
-      [got] { return got->has_value(); });
+  bool in_time = stand_->Run([&] { start([got](T value) { *got = std::move(value); }); },
+                             [got] { return got->has_value(); });
   if (in_time) *out = std::move(**got);
   return in_time;
 }
@@ -188,10 +185,10 @@ bool Engine::Send(const std::string& verb, const Value& request, KubeResult* out
                         IsTrue(request, "dryRun")},
                        std::move(done));
         } else if (verb == "delete") {
-          client.Delete({type, ns, name, request.StringAt("uid"),
-                         request.StringAt("resourceVersion"),
-                         PropagationOf(request.StringAt("propagation")), IsTrue(request, "dryRun")},
-                        std::move(done));
+          client.Delete(
+              {type, ns, name, request.StringAt("uid"), request.StringAt("resourceVersion"),
+               PropagationOf(request.StringAt("propagation")), IsTrue(request, "dryRun")},
+              std::move(done));
         } else {
           client.Get(type, ns, name, std::move(done));
         }
@@ -233,9 +230,8 @@ Value Engine::Until(const Value& step, const Value& request) {
   for (int round = 0; round < 600; ++round) {
     if (!Send("get", request, &result)) return Value("! no answer");
     bool there = result.error.ok();
-    bool reached = IsTrue(request, "gone")
-                       ? result.error.error_class == KubeErrorClass::kNotFound
-                       : there && (has == nullptr || Has(result.object, *has));
+    bool reached = IsTrue(request, "gone") ? result.error.error_class == KubeErrorClass::kNotFound
+                                           : there && (has == nullptr || Has(result.object, *has));
     if (reached) {
       std::string name = step.StringAt("save");
       if (!name.empty()) saved_[name] = result.object;
@@ -317,8 +313,8 @@ Value Engine::Events(const Value& step, const Value& request) {
       const KubeEvent& event = watch->events[watch->taken++];
       // When bookmarks come is the server's affair.
       if (event.type == KubeEvent::Type::kBookmark) continue;
-      seen.push_back(Value(Object{{"type", Value(EventName(event.type))},
-                                  {"object", Seen(step, event.object)}}));
+      seen.push_back(Value(
+          Object{{"type", Value(EventName(event.type))}, {"object", Seen(step, event.object)}}));
     }
     return static_cast<int64_t>(seen.size()) == count || watch->ended;
   };

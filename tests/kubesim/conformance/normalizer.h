@@ -12,8 +12,9 @@
 
 namespace nave::kubesim {
 
-// What two runs have in common whatever their clocks and controllers did: owners of fields are in order of their names (a server puts
-// those of one second in another order than those of two), and no controller's note of a Deployment's revision stands there.
+// What two runs have in common whatever their clocks and controllers did: owners of fields are in
+// order of their names (a server puts those of one second in another order than those of two), and
+// no controller's note of a Deployment's revision stands there.
 Value Comparable(const Value& value);
 
 class Normalizer {

@@ -1,5 +1,5 @@
-// Real API servers: those whose kubeconfigs NAVE_KUBECONFIGS lists (separated by colons), with their
-// versions in NAVE_KUBE_VERSIONS. Never the KUBECONFIG of whoever runs this.
+// Real API servers: those whose kubeconfigs NAVE_KUBECONFIGS lists (separated by colons), with
+// their versions in NAVE_KUBE_VERSIONS. Never the KUBECONFIG of whoever runs this.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -43,7 +43,8 @@ ConformanceStand& Stand(const std::string& name) {
     stand = MakeHttpStand({std::istreambuf_iterator<char>(file), {}});
     return *stand;
   }
-  std::fprintf(stderr, "NAVE_KUBECONFIGS names no server: start this test by tests/kube/stand.py\n");
+  std::fprintf(stderr,
+               "NAVE_KUBECONFIGS names no server: start this test by tests/kube/stand.py\n");
   std::exit(1);
 }
 

@@ -18,8 +18,8 @@ Value Strings(const std::vector<std::string>& texts) {
 }
 
 Value Verbs() {
-  return Strings({"create", "delete", "deletecollection", "get", "list", "patch", "update",
-                  "watch"});
+  return Strings(
+      {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
 }
 
 Value SubresourceVerbs() { return Strings({"get", "patch", "update"}); }
@@ -44,9 +44,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> Groups(
 }
 
 Value AggregatedResource(const KindInfo& kind) {
-  Value response(Object{{"group", Value(kind.group)},
-                        {"version", Value(kind.version)},
-                        {"kind", Value(kind.kind)}});
+  Value response(Object{
+      {"group", Value(kind.group)}, {"version", Value(kind.version)}, {"kind", Value(kind.kind)}});
   Value out(Object{{"resource", Value(kind.plural)},
                    {"responseKind", response},
                    {"scope", Value(kind.namespaced ? "Namespaced" : "Cluster")},
@@ -81,8 +80,8 @@ Value Aggregated(const std::vector<const KindInfo*>& kinds, bool core) {
     }
     Object metadata{{"creationTimestamp", Value()}};
     if (!group.empty()) metadata.emplace("name", Value(group));
-    items.push_back(Value(Object{{"metadata", Value(std::move(metadata))},
-                                 {"versions", Value(std::move(served))}}));
+    items.push_back(Value(
+        Object{{"metadata", Value(std::move(metadata))}, {"versions", Value(std::move(served))}}));
   }
   return Value(Object{{"kind", Value("APIGroupDiscoveryList")},
                       {"apiVersion", Value("apidiscovery.k8s.io/v2")},

@@ -13,10 +13,8 @@ int64_t NumberAt(const Value& rule, absl::string_view key, int64_t otherwise) {
 }
 
 constexpr std::pair<const char*, SimFault::Kind> kKinds[] = {
-    {"answer", SimFault::Kind::kAnswer},
-    {"dropBefore", SimFault::Kind::kDropBefore},
-    {"dropAfter", SimFault::Kind::kDropAfter},
-    {"silent", SimFault::Kind::kSilent},
+    {"answer", SimFault::Kind::kAnswer},       {"dropBefore", SimFault::Kind::kDropBefore},
+    {"dropAfter", SimFault::Kind::kDropAfter}, {"silent", SimFault::Kind::kSilent},
     {"none", SimFault::Kind::kNone},
 };
 

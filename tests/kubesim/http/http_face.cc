@@ -100,13 +100,13 @@ class Face : public HttpFace {
     auto named = [](const char* name, const char* member, Value value) {
       return Value(Array{Value(Object{{"name", Value(name)}, {member, std::move(value)}})});
     };
-    return FormatJson(Value(Object{
-        {"apiVersion", Value("v1")},
-        {"kind", Value("Config")},
-        {"clusters", named("kubesim", "cluster", std::move(cluster))},
-        {"users", named("user", "user", Value(Object{{"token", Value(token)}}))},
-        {"contexts", named("kubesim", "context", std::move(context))},
-        {"current-context", Value("kubesim")}}));
+    return FormatJson(
+        Value(Object{{"apiVersion", Value("v1")},
+                     {"kind", Value("Config")},
+                     {"clusters", named("kubesim", "cluster", std::move(cluster))},
+                     {"users", named("user", "user", Value(Object{{"token", Value(token)}}))},
+                     {"contexts", named("kubesim", "context", std::move(context))},
+                     {"current-context", Value("kubesim")}}));
   }
 
   void WithSim(const std::function<void(KubeSim&)>& use) override {
@@ -196,9 +196,9 @@ class Face : public HttpFace {
 
   void OnDocument(const HttpInput& input, const Route& route, TestServer::Reply& reply) {
     std::string content_type;
-    SimResponse response = Document({route.path, HeaderOf(input, "accept"), sim_->Kinds(),
-                                     options_.sim.git_version},
-                                    &content_type);
+    SimResponse response =
+        Document({route.path, HeaderOf(input, "accept"), sim_->Kinds(), options_.sim.git_version},
+                 &content_type);
     if (!response.ok() || !response.text.empty()) return SendResponse(response, reply);
     std::string body = FormatJson(response.body);
     Http2Headers headers{{"content-type", content_type},
@@ -219,8 +219,7 @@ class Face : public HttpFace {
       script_.Clear();
     } else if (route.path == "/kubesim/faults" && input.method == "POST") {
       absl::StatusOr<Value> rule = ParseJson(input.body);
-      std::string problem =
-          rule.ok() ? script_.Add(*rule) : std::string(rule.status().message());
+      std::string problem = rule.ok() ? script_.Add(*rule) : std::string(rule.status().message());
       if (!problem.empty()) response = BadRequest(problem);
     } else if (route.path == "/kubesim/compact" && input.method == "POST") {
       sim_->Compact();

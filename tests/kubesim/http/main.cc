@@ -1,5 +1,5 @@
-// kubesim: the API-server simulator as a program. Writes a kubeconfig once it serves, and runs until
-// SIGTERM or SIGINT.
+// kubesim: the API-server simulator as a program. Writes a kubeconfig once it serves, and runs
+// until SIGTERM or SIGINT.
 #include <signal.h>
 
 #include <cstdio>

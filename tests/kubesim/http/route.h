@@ -44,8 +44,8 @@ Route ParseRoute(const HttpInput& input);
 // "%41+" to "A " (a plus is a space in queries only).
 std::string UrlDecode(absl::string_view text, bool query);
 
-// Whether one of the media types of an Accept header is `type` with all of `parameters` ("as=Table").
-// An empty header accepts everything without parameters.
+// Whether one of the media types of an Accept header is `type` with all of `parameters`
+// ("as=Table"). An empty header accepts everything without parameters.
 bool Accepts(absl::string_view header, absl::string_view type,
              const std::vector<std::string>& parameters);
 
