@@ -8,7 +8,6 @@
 #include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 
 namespace nave {
@@ -50,8 +49,8 @@ class ReportBoard {
   }
 
  private:
-  mutable std::mutex mutex_;
-  AgentReport report_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // Guards what follows.
+  AgentReport report_;
 };
 
 // "" when the probe passes, else why it does not. Pure.

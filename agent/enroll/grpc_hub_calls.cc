@@ -8,7 +8,6 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/time/clock.h"
 #include "agent/enroll/fetch_chain.h"
 #include "agent/enroll/hub_calls.h"
@@ -123,8 +122,8 @@ class GrpcHubCalls final : public HubCalls {
 
   Executor& loop_;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;
-  grpc::ClientContext* running_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::mutex mutex_;  // Guards running_.
+  grpc::ClientContext* running_ = nullptr;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<Executor> worker_;
 };

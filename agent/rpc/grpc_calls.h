@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "agent/rpc/hub_link.h"
@@ -42,9 +41,9 @@ class CallShare {
  private:
   Executor& loop_;
   HubLinkListener* listener_;  // Loop thread.
-  std::mutex mutex_;
+  std::mutex mutex_;           // Guards what follows.
   std::condition_variable changed_;
-  int calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  int calls_ = 0;
 };
 
 using CallBase = grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
@@ -79,8 +78,8 @@ class StreamCall final : public CallBase, public std::enable_shared_from_this<St
   grpc::ByteBuffer read_;
   grpc::ByteBuffer write_;
   bool closed_ = false;  // Loop thread.
-  std::mutex mutex_;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::mutex mutex_;     // Guards what follows.
+  bool ended_ = false;
   // What was wrong with a frame, when that ended the stream.
   absl::Status broken_;
   std::shared_ptr<StreamCall> self_;

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -66,18 +65,19 @@ class CertificateFiles {
   static Stamp StampOf(const std::string& path);
   Stamps TakeStamps() const;
   absl::StatusOr<CertificateBundle> Read() const;
-  void Reload(const Stamps& stamps) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Under the lock.
+  void Reload(const Stamps& stamps);
 
   const CertificatePaths paths_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const CertificateBundle> current_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::shared_ptr<const CertificateBundle> current_;
   // Of the last reading, good or bad.
-  Stamps stamps_ ABSL_GUARDED_BY(mutex_);
+  Stamps stamps_;
   // The stamps can be relied on to show the next change: see Reload.
-  bool settled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool settled_ = false;
   // The last reading that was counted as a failure, so that a bad state counts once.
-  Digest failed_ ABSL_GUARDED_BY(mutex_);
-  uint64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
+  Digest failed_;
+  uint64_t failures_ = 0;
 };
 
 // Whole content of a file. CERTIFICATE_INVALID names the path when it cannot be read.

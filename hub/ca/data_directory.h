@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -77,13 +76,14 @@ class HubCa {
 
  private:
   HubCa() = default;
-  void Refresh() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Under the lock.
+  void Refresh();
 
   std::shared_ptr<CertificateFiles> files_;
-  std::mutex mutex_;
-  std::shared_ptr<const CertificateAuthority> authority_ ABSL_GUARDED_BY(mutex_);
-  std::string roots_pem_ ABSL_GUARDED_BY(mutex_);
-  uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::mutex mutex_;  // Guards what follows.
+  std::shared_ptr<const CertificateAuthority> authority_;
+  std::string roots_pem_;
+  uint64_t version_ = 0;
 };
 
 // An open data directory.
