@@ -21,13 +21,6 @@ AgentTerm::AgentTerm(const AgentOptions& options, Leadership& leadership, uint64
 
 AgentTerm::~AgentTerm() { Stop(); }
 
-template <typename F>
-auto AgentTerm::Guarded(F task) {
-  return [alive = std::weak_ptr<bool>(alive_), task = std::move(task)](auto&&... args) mutable {
-    if (alive.lock() != nullptr) task(std::forward<decltype(args)>(args)...);
-  };
-}
-
 void AgentTerm::Retry(absl::Duration delay, void (AgentTerm::*step)()) {
   delay *= 0.75 + 0.5 * random_.Uniform();
   step_timer_ = options_.executor->PostAfter(delay, Guarded([this, step] {

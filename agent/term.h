@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -123,6 +124,13 @@ class AgentTerm final : public HubLinkListener {
   std::map<Uuid, Phase> phases_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+template <typename F>
+auto AgentTerm::Guarded(F task) {
+  return [alive = std::weak_ptr<bool>(alive_), task = std::move(task)](auto&&... args) mutable {
+    if (alive.lock() != nullptr) task(std::forward<decltype(args)>(args)...);
+  };
+}
 
 }  // namespace nave
 

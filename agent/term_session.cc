@@ -17,13 +17,6 @@ constexpr absl::Duration kTrimDelay = absl::Seconds(5);
 
 }  // namespace
 
-template <typename F>
-auto AgentTerm::Guarded(F task) {
-  return [alive = std::weak_ptr<bool>(alive_), task = std::move(task)](auto&&... args) mutable {
-    if (alive.lock() != nullptr) task(std::forward<decltype(args)>(args)...);
-  };
-}
-
 void AgentTerm::Act(Event event) {
   if (stopped_) return;
   // What the session wants done is done before it is asked again.

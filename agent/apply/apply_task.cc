@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "agent/apply/retry.h"
 #include "agent/observe/drift.h"
 #include "agent/plan/body.h"
 #include "agent/plan/compare.h"
@@ -14,9 +15,6 @@
 
 namespace nave {
 namespace {
-
-// Reads of one run: each is the answer to somebody who was faster than us.
-constexpr int kReadsMax = 5;
 
 // "conflict with \"kubectl-edit\" using apps/v1: .spec.replicas" -> kubectl-edit
 std::string ManagerOf(const KubeCause& cause) {

@@ -12,8 +12,6 @@ namespace {
 
 // How often something that is being deleted is looked at, should its watch say nothing.
 constexpr absl::Duration kTerminatingLook = absl::Seconds(10);
-// For how long a watch may be broken before what it told last does not count any more.
-constexpr absl::Duration kTroubleMax = absl::Minutes(1);
 
 bool IsEstablished(const Value& crd) {
   const Value* conditions = crd.Find("status", "conditions");

@@ -28,6 +28,13 @@
 
 namespace nave {
 
+// How often something that is being deleted is looked at first, should its watch say nothing.
+inline constexpr absl::Duration kLookMin = absl::Seconds(1);
+// Until leadership is sure again.
+inline constexpr absl::Duration kMayNotWrite = absl::Seconds(1);
+// For how long a watch may be broken before what it told last does not count any more.
+inline constexpr absl::Duration kTroubleMax = absl::Minutes(1);
+
 class Engine : public Reconciler {
  public:
   explicit Engine(ReconcilerOptions options);

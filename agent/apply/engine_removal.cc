@@ -15,12 +15,10 @@ namespace {
 // How long the objects of a stage are waited for before those that they may need go too.
 constexpr absl::Duration kStageWait = absl::Minutes(2);
 // How often something that is being deleted is looked at, should its watch say nothing.
-constexpr absl::Duration kGoneMin = absl::Seconds(1);
-constexpr absl::Duration kGoneMax = absl::Seconds(15);
+constexpr absl::Duration kGoneLookMax = absl::Seconds(15);
 constexpr absl::Duration kCheckMax = absl::Seconds(10);
 // For how long a Namespace or CRD that cannot be checked is tried before it stays.
 constexpr absl::Duration kCheckPatience = absl::Minutes(5);
-constexpr absl::Duration kMayNotWrite = absl::Seconds(1);
 
 }  // namespace
 
@@ -176,13 +174,13 @@ bool Engine::StartRemoval(KeyRecord& k, const ObjectKey& object, ObjectRecord& r
     catalog_->Refresh();
     r.problem = Word(Reason::kUnknownKind);
     r.message = "the API group does not answer";
-    Delay(k, object, r, RetryDelay(2 * kGoneMin, kGoneMax, r.failures, random_.Uniform()));
+    Delay(k, object, r, RetryDelay(2 * kLookMin, kGoneLookMax, r.failures, random_.Uniform()));
     return false;
   }
   if (MustOutlive(k, object)) {
     r.problem = Word(Reason::kWaitingForDependency);
     r.message = "waits for what is in it to go";
-    Delay(k, object, r, kGoneMax);
+    Delay(k, object, r, kGoneLookMax);
     return false;
   }
   RemovalJob job;
@@ -279,7 +277,7 @@ void Engine::OnRemoved(const Uuid& key, const ObjectKey& object, uint64_t task,
       catalog_->Refresh();
       r.problem = Word(Reason::kRemoving);
       r.message = absl::StrCat("cannot tell yet whether it is empty: ", outcome.detail);
-      Delay(*k, object, r, RetryDelay(kGoneMin, kCheckMax, r.failures++, random_.Uniform()));
+      Delay(*k, object, r, RetryDelay(kLookMin, kCheckMax, r.failures++, random_.Uniform()));
       break;
     case RemovalOutcome::Kind::kFailed: {
       const RetryAdvice advice = AdviseRetry(outcome.error, r.failures++, random_.Uniform());
@@ -336,7 +334,7 @@ void Engine::TakeLeaving(KeyRecord& k, const ObjectKey& object, ObjectRecord& r,
   }
   r.problem = Word(Reason::kTerminating);
   r.message = std::move(detail);
-  Delay(k, object, r, RetryDelay(kGoneMin, kGoneMax, r.failures++, random_.Uniform()));
+  Delay(k, object, r, RetryDelay(kLookMin, kGoneLookMax, r.failures++, random_.Uniform()));
 }
 
 // The object is not ours any more, or not there.

@@ -14,15 +14,12 @@ namespace nave {
 namespace {
 
 // How often something that is being deleted is looked at, should its watch say nothing.
-constexpr absl::Duration kGoneMin = absl::Seconds(1);
 constexpr absl::Duration kGoneMax = absl::Seconds(30);
 // Objects of others, and fields of others: whether they still stand in the way.
 constexpr absl::Duration kRefusedMin = absl::Seconds(15);
 constexpr absl::Duration kRefusedMax = absl::Minutes(5);
 constexpr absl::Duration kLeftOutMin = absl::Minutes(1);
 constexpr absl::Duration kLeftOutMax = absl::Minutes(10);
-// Until leadership is sure again.
-constexpr absl::Duration kMayNotWrite = absl::Seconds(1);
 // Tries of a kind of failure that usually passes before the object counts as failed.
 constexpr int kPatience = 3;
 
@@ -217,7 +214,7 @@ void Engine::OnApplied(const Uuid& key, const ObjectKey& object, uint64_t task,
       r.exists = r.must_read = true;
       r.problem = Word(Reason::kTerminating);
       r.message = DescribeTerminating(outcome.live);
-      Delay(*k, object, r, RetryDelay(kGoneMin, kGoneMax, r.failures++, random_.Uniform()));
+      Delay(*k, object, r, RetryDelay(kLookMin, kGoneMax, r.failures++, random_.Uniform()));
       break;
     case ApplyOutcome::Kind::kNotOwned:
     case ApplyOutcome::Kind::kOwnedByOther:

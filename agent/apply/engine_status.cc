@@ -10,8 +10,6 @@ namespace {
 
 // Reports of one assignment are at least this far apart.
 constexpr absl::Duration kStatusInterval = absl::Milliseconds(250);
-// For how long a watch may be broken before what it told last does not count any more.
-constexpr absl::Duration kTroubleMax = absl::Minutes(1);
 
 }  // namespace
 

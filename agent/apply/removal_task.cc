@@ -5,12 +5,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/apply/retry.h"
 #include "agent/plan/order.h"
 
 namespace nave {
 namespace {
-
-constexpr int kReadsMax = 5;
 
 DeletePropagation PropagationFor(const ObjectKey&) {
   // Always said: Jobs and ReplicationControllers orphan their pods when nothing is.

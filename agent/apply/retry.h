@@ -9,6 +9,9 @@
 
 namespace nave {
 
+// Reads of one run: each is the answer to somebody who was faster than us.
+inline constexpr int kReadsMax = 5;
+
 struct RetryAdvice {
   Reason reason = Reason::kApplyFailed;
   // Before the next try.

@@ -24,17 +24,17 @@ bool IsUncertain(KubeErrorClass error) {
   }
 }
 
-SecretRef RefOf(const Value& secret) {
-  return {secret.StringAt("metadata", "name"), secret.StringAt("metadata", "uid"),
-          secret.StringAt("metadata", "resourceVersion")};
-}
-
 absl::Status TakenOver(absl::string_view ns, absl::string_view name) {
   return MakeError(Reason::kStateTakenOver,
                    absl::StrCat("Secret ", ns, "/", name, ": was written or removed by another"));
 }
 
 }  // namespace
+
+SecretRef SecretRefOf(const Value& secret) {
+  return {secret.StringAt("metadata", "name"), secret.StringAt("metadata", "uid"),
+          secret.StringAt("metadata", "resourceVersion")};
+}
 
 absl::Status SecretError(absl::string_view what, const KubeError& error) {
   Reason reason = Reason::kApiServerUnavailable;
@@ -121,7 +121,7 @@ void SecretWriter::Attempt(std::shared_ptr<PutOp> op) {
 void SecretWriter::OnPut(std::shared_ptr<PutOp> op, KubeResult result) {
   const KubeErrorClass error = result.error.error_class;
   if (error == KubeErrorClass::kNone) {
-    std::move(op->done)(RefOf(result.object));
+    std::move(op->done)(SecretRefOf(result.object));
   } else if (error == KubeErrorClass::kConflict || error == KubeErrorClass::kNotFound) {
     Resolve(std::move(op));
   } else if (IsUncertain(error)) {
@@ -153,20 +153,20 @@ void SecretWriter::OnResolved(const std::shared_ptr<PutOp>& op, KubeResult resul
   }
   const std::string writer = SecretWriterOf(result.object);
   // It was this very write, whose answer was lost.
-  if (writer == op->tag) return std::move(op->done)(RefOf(result.object));
+  if (writer == op->tag) return std::move(op->done)(SecretRefOf(result.object));
   if (op->mode == Mode::kFresh) return ReplaceLeftover(op, result.object);
   if (!absl::StartsWith(writer, absl::StrCat(writer_, ".")) ||
       (op->mode == Mode::kReplace && result.object.StringAt("metadata", "uid") != op->ref.uid)) {
     return std::move(op->done)(TakenOver(ns_, op->ref.name));
   }
   // An older write of this process arrived late.
-  op->ref = RefOf(result.object);
+  op->ref = SecretRefOf(result.object);
   op->mode = Mode::kReplace;
   Later(&op->backoff, [this, op]() { Attempt(op); });
 }
 
 void SecretWriter::ReplaceLeftover(std::shared_ptr<PutOp> op, const Value& found) {
-  Delete(RefOf(found), [this, op = std::move(op)](absl::Status status) mutable {
+  Delete(SecretRefOf(found), [this, op = std::move(op)](absl::Status status) mutable {
     if (!status.ok()) return std::move(op->done)(status);
     Backoff* backoff = &op->backoff;
     Later(backoff, [this, op]() { Attempt(op); });

@@ -22,6 +22,8 @@ struct SecretRef {
   std::string uid;
   std::string resource_version;
 };
+// Of a Secret as the server gave it.
+SecretRef SecretRefOf(const Value& secret);
 
 // Loop thread only; what it is given must outlive it. Callbacks run on the loop, later, exactly
 // once, and not after the destructor. A server that does not answer, is busy or fails is asked

@@ -14,7 +14,9 @@ namespace {
 
 constexpr size_t kDocumentBytesMax = 64 << 20;
 
-absl::Status Invalid(absl::string_view what) { return MakeError(Reason::kContentInvalid, what); }
+absl::Status InvalidState(absl::string_view what) {
+  return MakeError(Reason::kContentInvalid, what);
+}
 
 SecretData Pack(absl::string_view key, const Value& document) {
   SecretData data;
@@ -25,7 +27,7 @@ SecretData Pack(absl::string_view key, const Value& document) {
 
 absl::StatusOr<Value> Unpack(absl::string_view key, const SecretData& data) {
   auto packed = data.find(key);
-  if (packed == data.end()) return Invalid(absl::StrCat("key ", key, " is missing"));
+  if (packed == data.end()) return InvalidState(absl::StrCat("key ", key, " is missing"));
   ASSIGN_OR_RETURN(std::string text, ZstdDecompress(packed->second, kDocumentBytesMax));
   return ParseJson(text);
 }
@@ -45,7 +47,7 @@ absl::StatusOr<Digest> DigestAt(const Value& object, absl::string_view name) {
   const Value* value = object.Find(name);
   if (value == nullptr) return Digest{};
   std::optional<Digest> digest = Digest::FromHex(value->StringOr(""));
-  if (!digest.has_value()) return Invalid(absl::StrCat(name, ": no digest"));
+  if (!digest.has_value()) return InvalidState(absl::StrCat(name, ": no digest"));
   return *digest;
 }
 
@@ -53,7 +55,7 @@ absl::StatusOr<Uuid> UuidAt(const Value& object, absl::string_view name) {
   const Value* value = object.Find(name);
   if (value == nullptr) return Uuid{};
   std::optional<Uuid> uuid = Uuid::Parse(value->StringOr(""));
-  if (!uuid.has_value()) return Invalid(absl::StrCat(name, ": no UUID"));
+  if (!uuid.has_value()) return InvalidState(absl::StrCat(name, ": no UUID"));
   return *uuid;
 }
 
@@ -91,7 +93,7 @@ Value FormatAssignment(const Assignment& assignment) {
 absl::StatusOr<Assignment> ParseAssignment(const Value& value) {
   Assignment assignment;
   ASSIGN_OR_RETURN(assignment.key, UuidAt(value, "uid"));
-  if (assignment.key.IsNone()) return Invalid("assignment: no uid");
+  if (assignment.key.IsNone()) return InvalidState("assignment: no uid");
   assignment.name = value.StringAt("name");
   assignment.revision = NumberAt(value, "revision");
   ASSIGN_OR_RETURN(assignment.digest, DigestAt(value, "digest"));
@@ -105,7 +107,7 @@ absl::StatusOr<Assignment> ParseAssignment(const Value& value) {
   for (int i = 0; i < 3; ++i) {
     if (state == kStates[i]) known = static_cast<KeyState>(i);
   }
-  if (!known.has_value()) return Invalid(absl::StrCat("assignment: state '", state, "'"));
+  if (!known.has_value()) return InvalidState(absl::StrCat("assignment: state '", state, "'"));
   assignment.state = *known;
   assignment.confirmed = BoolAt(value, "confirmed");
   assignment.propagation = BoolAt(value, "orphan") ? Propagation::kOrphan : Propagation::kDelete;
@@ -140,13 +142,14 @@ absl::StatusOr<InventoryEntry> ParseEntry(const Value& value) {
   InventoryEntry entry;
   entry.key = {value.StringAt("group"), value.StringAt("kind"), value.StringAt("ns"),
                value.StringAt("name")};
-  if (entry.key.kind.empty() || entry.key.name.empty()) return Invalid("entry: no kind or name");
+  if (entry.key.kind.empty() || entry.key.name.empty())
+    return InvalidState("entry: no kind or name");
   entry.version = value.StringAt("version");
   entry.uid = value.StringAt("uid");
   if (BoolAt(value, "adopted")) entry.origin = InventoryEntry::Origin::kAdopted;
   const uint64_t progress = NumberAt(value, "progress");
   if (progress > static_cast<uint64_t>(InventoryEntry::Progress::kDeleting)) {
-    return Invalid("entry: unknown progress");
+    return InvalidState("entry: unknown progress");
   }
   entry.progress = static_cast<InventoryEntry::Progress>(progress);
   ASSIGN_OR_RETURN(entry.sent, DigestAt(value, "sent"));
@@ -196,13 +199,13 @@ absl::StatusOr<AgentState> ParseState(const SecretData& data) {
   state.hold_reason = document.StringAt("hold");
   const Value* assignments = document.Find("assignments");
   if (assignments == nullptr || assignments->array() == nullptr) {
-    return Invalid("state: no assignments");
+    return InvalidState("state: no assignments");
   }
   for (const Value& value : *assignments->array()) {
     ASSIGN_OR_RETURN(Assignment assignment, ParseAssignment(value));
     const Uuid key = assignment.key;
     if (!state.assignments.emplace(key, std::move(assignment)).second) {
-      return Invalid(absl::StrCat("state: ", key.ToString(), " is there twice"));
+      return InvalidState(absl::StrCat("state: ", key.ToString(), " is there twice"));
     }
   }
   return state;
@@ -219,7 +222,8 @@ SecretData FormatInventoryShard(const Inventory& entries) {
 absl::StatusOr<Inventory> ParseInventoryShard(const SecretData& data) {
   ASSIGN_OR_RETURN(Value document, Unpack("inventory", data));
   const Value* entries = document.Find("entries");
-  if (entries == nullptr || entries->array() == nullptr) return Invalid("inventory: no entries");
+  if (entries == nullptr || entries->array() == nullptr)
+    return InvalidState("inventory: no entries");
   Inventory inventory;
   for (const Value& value : *entries->array()) {
     ASSIGN_OR_RETURN(InventoryEntry entry, ParseEntry(value));

@@ -14,11 +14,6 @@ namespace {
 // Each is half a megabyte at most.
 constexpr size_t kReadsInFlightMax = 8;
 
-SecretRef RefOf(const Value& secret) {
-  return {secret.StringAt("metadata", "name"), secret.StringAt("metadata", "uid"),
-          secret.StringAt("metadata", "resourceVersion")};
-}
-
 bool IsTooNew(const SecretData& data) { return FormatOf(data).value_or(0) > kSecretFormat; }
 
 }  // namespace
@@ -50,7 +45,7 @@ void StateLoader::OnState(KubeResult result) {
     return Finish(LoadOutcome::kUnavailable);
   }
   state_there_ = true;
-  loaded_.state_ref = RefOf(result.object);
+  loaded_.state_ref = SecretRefOf(result.object);
   SecretData data = SecretDataOf(result.object);
   if (IsTooNew(data)) return Finish(LoadOutcome::kStateTooNew);
   absl::StatusOr<AgentState> state = ParseState(data);
@@ -94,7 +89,7 @@ void StateLoader::OnNames(ListPage page) {
     return Finish(LoadOutcome::kUnavailable);
   }
   for (const Value& item : page.items) {
-    SecretRef ref = RefOf(item);
+    SecretRef ref = SecretRefOf(item);
     std::optional<SecretName> name = ParseSecretName(ref.name);
     if (!name.has_value() || name->kind == SecretName::Kind::kState) continue;
     Found& found = found_[ref.name];
@@ -171,7 +166,7 @@ void StateLoader::ReadMore() {
           found.read = true;
           found.gone = result.error.error_class == KubeErrorClass::kNotFound;
           if (result.error.ok()) {
-            found.ref = RefOf(result.object);
+            found.ref = SecretRefOf(result.object);
             found.data = SecretDataOf(result.object);
           } else if (!found.gone) {
             LogWarning("state not read", {{"secret", name}, {"error", result.error.message}});

@@ -269,7 +269,9 @@ Effects HubSession::OnCommitted(const absl::Status& status, absl::Time now) {
     const Assignment* working = ledger_.Find(key);
     const bool newer_taken = working != nullptr && working->state == KeyState::kPresent &&
                              working->revision > it->second.revision;
-    if (intake_.IsPending(key) || newer_taken) effects.pending.emplace_back(key, true);
+    if (intake_.IsPending(key) || newer_taken || ledger_.IsRevivalUncommitted(key)) {
+      effects.pending.emplace_back(key, true);
+    }
   }
   for (const auto& [key, revision] : ledger_.unheld_removals()) outbox_.MarkChanged(key);
   return Settle(std::move(effects), now);

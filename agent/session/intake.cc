@@ -25,7 +25,7 @@ size_t Items(const DesiredBatch& batch) {
   return batch.upserts.size() + batch.tombstones.size() + batch.not_desired.size();
 }
 
-absl::Status Broken(absl::string_view what) {
+absl::Status BrokenBatch(absl::string_view what) {
   return MakeError(Reason::kProtocolError, absl::StrCat("desired batch: ", what));
 }
 
@@ -41,15 +41,15 @@ void Intake::AddBlobs(const std::vector<BlobPtr>& blobs) {
 }
 
 absl::Status Intake::AddPart(DesiredBatch part) {
-  if (part.at.IsNone()) return Broken("at: want a point of the hub's history, got none");
+  if (part.at.IsNone()) return BrokenBatch("at: want a point of the hub's history, got none");
   if (!partial_.has_value()) {
-    if (part.part != 0) return Broken(absl::StrCat("part: want 0, got ", part.part));
+    if (part.part != 0) return BrokenBatch(absl::StrCat("part: want 0, got ", part.part));
     partial_ = std::move(part);
   } else {
     if (part.part != partial_->part + 1) {
-      return Broken(absl::StrCat("part: want ", partial_->part + 1, ", got ", part.part));
+      return BrokenBatch(absl::StrCat("part: want ", partial_->part + 1, ", got ", part.part));
     }
-    if (!(part.at == partial_->at)) return Broken("at: differs between the parts");
+    if (!(part.at == partial_->at)) return BrokenBatch("at: differs between the parts");
     partial_->part = part.part;
     partial_->last = part.last;
     partial_->items = part.items;
@@ -58,9 +58,9 @@ absl::Status Intake::AddPart(DesiredBatch part) {
     Append(std::move(part.tombstones), &partial_->tombstones);
     Append(std::move(part.not_desired), &partial_->not_desired);
   }
-  if (Items(*partial_) > kBatchItemsMax) return Broken("more items than a cluster can have");
+  if (Items(*partial_) > kBatchItemsMax) return BrokenBatch("more items than a cluster can have");
   if (partial_->last && partial_->items != Items(*partial_)) {
-    return Broken(absl::StrCat("items: told ", partial_->items, ", got ", Items(*partial_)));
+    return BrokenBatch(absl::StrCat("items: told ", partial_->items, ", got ", Items(*partial_)));
   }
   return absl::OkStatus();
 }
@@ -147,7 +147,10 @@ void Intake::Drop(std::map<Uuid, Pending>::iterator it, Effects* effects) {
     effects->abandon_content.push_back(key);
   }
   pending_.erase(it);
-  if (ledger_->Find(key) != nullptr) effects->pending.emplace_back(key, false);
+  // What the upsert stopped stays stopped until that is durable: its commit ends the mark.
+  if (ledger_->Find(key) != nullptr && !ledger_->IsRevivalUncommitted(key)) {
+    effects->pending.emplace_back(key, false);
+  }
 }
 
 void Intake::Reject(std::map<Uuid, Pending>::iterator it, const absl::Status& why, absl::Time now,

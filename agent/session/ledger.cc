@@ -106,6 +106,13 @@ void Ledger::Revive(const Uuid& key) {
   dirty_ = true;
 }
 
+bool Ledger::IsRevivalUncommitted(const Uuid& key) const {
+  auto durable = committed_.assignments.find(key);
+  const Assignment* held = Find(key);
+  return held != nullptr && held->state != KeyState::kRemoving &&
+         durable != committed_.assignments.end() && durable->second.state == KeyState::kRemoving;
+}
+
 void Ledger::TakeTombstone(const Tombstone& tombstone, const At& at) {
   rejected_.erase(tombstone.key);
   auto it = working_.assignments.find(tombstone.key);

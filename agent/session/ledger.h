@@ -60,6 +60,8 @@ class Ledger {
   // An upsert of a Removing key is pending: Present again with its old content, NotDesired when it
   // has none.
   void Revive(const Uuid& key);
+  // Revived, or taken anew, and not durable yet: what is committed still says Removing.
+  bool IsRevivalUncommitted(const Uuid& key) const;
   void TakeTombstone(const Tombstone& tombstone, const At& at);
   // `nothing_left`: what was Removing is gone from the cluster.
   void TakeNotDesired(const Uuid& key, const At& at, bool nothing_left);

@@ -148,9 +148,9 @@ constexpr size_t kProxyReplyBytesMax = 8 * 1024;
 // The states follow each other in this order; kTunnel only with a proxy, kHandshake only with TLS.
 enum class Stage { kResolve, kConnect, kTunnel, kHandshake, kOpen, kClosed };
 
-class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
+class AsioConnection : public std::enable_shared_from_this<AsioConnection> {
  public:
-  Http2Connection(boost::asio::io_context& context, DialOptions options, TransportHandler* handler)
+  AsioConnection(boost::asio::io_context& context, DialOptions options, TransportHandler* handler)
       : context_(context),
         options_(std::move(options)),
         handler_(handler),
@@ -339,7 +339,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   void Opened() {
     stage_ = Stage::kOpen;
     deadline_.cancel();
-    const std::shared_ptr<Http2Connection> self = shared_from_this();
+    const std::shared_ptr<AsioConnection> self = shared_from_this();
     handler_->OnOpen();
     if (stage_ == Stage::kOpen) Wait(tcp::socket::wait_read, [this] { ReadSome(); });
   }
@@ -492,7 +492,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
 
 class AsioTransport : public Transport {
  public:
-  explicit AsioTransport(std::shared_ptr<Http2Connection> connection)
+  explicit AsioTransport(std::shared_ptr<AsioConnection> connection)
       : connection_(std::move(connection)) {
     connection_->Start();
   }
@@ -500,7 +500,7 @@ class AsioTransport : public Transport {
   size_t Write(absl::string_view data) override { return connection_->Write(data); }
 
  private:
-  std::shared_ptr<Http2Connection> connection_;
+  std::shared_ptr<AsioConnection> connection_;
 };
 
 }  // namespace
@@ -510,7 +510,7 @@ std::shared_ptr<IoThread> MakeIoThread() { return std::make_shared<AsioIoThread>
 std::unique_ptr<Transport> Dial(IoThread& io, DialOptions options, TransportHandler* handler) {
   auto& context = static_cast<AsioIoThread&>(io).context();
   return std::make_unique<AsioTransport>(
-      std::make_shared<Http2Connection>(context, std::move(options), handler));
+      std::make_shared<AsioConnection>(context, std::move(options), handler));
 }
 
 }  // namespace nave

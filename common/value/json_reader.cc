@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/value/number.h"
 #include "common/value/utf8.h"
 
 namespace nave {
-namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-}  // namespace
-
 void JsonReader::SkipSpace() {
   while (at_ < text_.size()) {
     char c = text_[at_];
@@ -186,7 +181,7 @@ bool JsonReader::ReadHex(unsigned* out) {
   *out = 0;
   for (int i = 0; i < 4; ++i, ++at_) {
     char c = at_ < text_.size() ? text_[at_] : ' ';
-    unsigned digit = IsDigit(c)               ? c - '0'
+    unsigned digit = absl::ascii_isdigit(c)   ? c - '0'
                      : (c >= 'a' && c <= 'f') ? c - 'a' + 10
                      : (c >= 'A' && c <= 'F') ? c - 'A' + 10
                                               : 16;
@@ -252,7 +247,7 @@ bool JsonReader::ReadNumber(Value* out) {
   auto peek = [&] { return at_ < text_.size() ? text_[at_] : ' '; };
   auto digits = [&] {
     size_t from = at_;
-    while (IsDigit(peek())) ++at_;
+    while (absl::ascii_isdigit(peek())) ++at_;
     return at_ > from;
   };
   if (peek() == '-') ++at_;

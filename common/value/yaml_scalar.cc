@@ -5,6 +5,7 @@
 #include <optional>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -14,8 +15,6 @@ namespace nave {
 namespace {
 
 constexpr absl::string_view kYamlTagPrefix = "tag:yaml.org,2002:";
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 template <size_t N>
 bool IsOneOf(absl::string_view text, const char* const (&words)[N]) {
@@ -79,7 +78,7 @@ bool LooksLikeFloat(absl::string_view text) {
   auto peek = [&] { return at < text.size() ? text[at] : ' '; };
   auto digits = [&] {
     size_t from = at;
-    while (IsDigit(peek())) ++at;
+    while (absl::ascii_isdigit(peek())) ++at;
     return at > from;
   };
   if (peek() == '-' || peek() == '+') ++at;
@@ -110,7 +109,7 @@ std::optional<Value> ResolvePlain(absl::string_view text) {
   if (std::optional<Value> word = ResolveWord(text)) return word;
   char first = text[0];
   if (first == '.') return ParseFloat(text);
-  if (!IsDigit(first) && first != '-' && first != '+') return std::nullopt;
+  if (!absl::ascii_isdigit(first) && first != '-' && first != '+') return std::nullopt;
   std::string plain = absl::StrReplaceAll(text, {{"_", ""}});
   if (plain.empty()) return std::nullopt;
   bool is_signed = false;
@@ -158,7 +157,8 @@ bool ResolvesToOther(absl::string_view text) {
   // 12:30 and 2001-01-01 are numbers and dates for other parsers of YAML 1.1.
   size_t at = text[0] == '-' || text[0] == '+' ? 1 : 0;
   size_t digits = at;
-  while (digits < text.size() && (IsDigit(text[digits]) || text[digits] == '_')) ++digits;
+  while (digits < text.size() && (absl::ascii_isdigit(text[digits]) || text[digits] == '_'))
+    ++digits;
   if (digits == at || digits == text.size()) return false;
   bool only_digits = text.find_first_not_of("0123456789:-_.TtZz +") == absl::string_view::npos;
   return only_digits && (text[digits] == ':' || text[digits] == '-');

@@ -383,7 +383,7 @@ absl::StatusOr<AgentFrame> Read(const Proto& proto) {
   return AgentFrame(std::move(model));
 }
 
-struct BodyWriter {
+struct AgentBodyWriter {
   pb::AgentFrame* out;
   void operator()(const Hello& body) const { ToProto(body, out->mutable_hello()); }
   void operator()(const KeySet& body) const { ToProto(body, out->mutable_key_set()); }
@@ -398,7 +398,7 @@ struct BodyWriter {
 
 std::string SerializeAgentFrame(const AgentFrame& frame) {
   link::pb::AgentFrame proto;
-  std::visit(link::BodyWriter{&proto}, frame);
+  std::visit(link::AgentBodyWriter{&proto}, frame);
   return proto.SerializeAsString();
 }
 

@@ -198,7 +198,7 @@ absl::Status FromProto(const pb::DesiredBatch& batch, DesiredBatch* out) {
   return absl::OkStatus();
 }
 
-struct BodyWriter {
+struct HubBodyWriter {
   pb::HubFrame* out;
   void operator()(std::monostate) const {}
   void operator()(const Welcome& body) const { ToProto(body, out->mutable_welcome()); }
@@ -265,7 +265,7 @@ size_t SerializedBlobBytes(size_t compressed_bytes) {
 
 std::string SerializeHubFrameRest(const HubFrame& frame) {
   link::pb::HubFrame proto;
-  std::visit(link::BodyWriter{&proto}, frame.body);
+  std::visit(link::HubBodyWriter{&proto}, frame.body);
   return proto.SerializeAsString();
 }
 

@@ -38,11 +38,6 @@ struct Layout {
   CertificatePaths server;
 };
 
-bool Exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 bool IsCanonicalUuid(absl::string_view text) {
   std::optional<Uuid> uuid = Uuid::Parse(text);
   return uuid.has_value() && !uuid->IsNone() && uuid->ToString() == text;
@@ -50,15 +45,15 @@ bool IsCanonicalUuid(absl::string_view text) {
 
 absl::StatusOr<DataDirectoryFiles> LookAround(const Layout& layout) {
   DataDirectoryFiles files;
-  if (Exists(layout.hub_id)) {
+  if (FileExists(layout.hub_id)) {
     ASSIGN_OR_RETURN(std::string text, ReadCertificateFile(layout.hub_id));
     files.hub_id = std::string(absl::StripAsciiWhitespace(text));
   }
-  files.ca_certificate = Exists(layout.ca_certificate);
-  files.ca_key = Exists(layout.ca_key);
-  files.server_certificate = Exists(layout.server.certificate);
-  files.encryption_key = Exists(layout.encryption_key);
-  files.admin_context = Exists(layout.admin_context);
+  files.ca_certificate = FileExists(layout.ca_certificate);
+  files.ca_key = FileExists(layout.ca_key);
+  files.server_certificate = FileExists(layout.server.certificate);
+  files.encryption_key = FileExists(layout.encryption_key);
+  files.admin_context = FileExists(layout.admin_context);
   return files;
 }
 

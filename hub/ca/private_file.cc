@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -45,6 +47,11 @@ int SyncDirectory(const std::string& directory) {
 }
 
 }  // namespace
+
+bool FileExists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
 
 absl::Status FileError(absl::string_view what, const std::string& path, int error_number) {
   Reason reason = Reason::kInternal;

@@ -18,6 +18,9 @@ enum class IfExists {
   kReplace,
 };
 
+// False also when it cannot be looked at.
+bool FileExists(const std::string& path);
+
 // Writes `content` beside `path`, makes it durable, then gives it the name in one step.
 // STORE_READ_ONLY, DISK_FULL or INTERNAL name the path; then nothing is left behind.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, mode_t mode,

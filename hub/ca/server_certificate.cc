@@ -14,11 +14,6 @@
 namespace nave {
 namespace {
 
-bool Exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 std::vector<std::string> Sorted(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   return names;
@@ -35,8 +30,8 @@ bool ServerCertificateIsDue(const CertificateInfo& present, const ServerNames& w
 absl::StatusOr<bool> EnsureServerCertificate(const CertificatePaths& paths,
                                              const CertificateAuthority& authority,
                                              const ServerNames& names, absl::Time now) {
-  bool has_certificate = Exists(paths.certificate);
-  if (!Exists(paths.key)) {
+  bool has_certificate = FileExists(paths.certificate);
+  if (!FileExists(paths.key)) {
     if (has_certificate) {
       return MakeError(Reason::kCertificateInvalid,
                        absl::StrCat("file ", paths.certificate, ": its key ", paths.key,

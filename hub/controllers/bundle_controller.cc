@@ -17,8 +17,6 @@
 namespace nave {
 namespace {
 
-using Outcome = BundleController::Outcome;
-
 constexpr size_t kPagesPerTxn = 8;
 
 std::string NameOf(const Bundle& bundle) {
@@ -111,13 +109,14 @@ PlacementInput MakePlacementInput(const FleetSnapshot& snapshot, const Bundle& b
   return input;
 }
 
-absl::StatusOr<Outcome> BundleController::Commit(ControlTxn txn) {
+absl::StatusOr<BundleController::Outcome> BundleController::Commit(ControlTxn txn) {
   ASSIGN_OR_RETURN(std::optional<uint64_t> revision, store_->Commit(std::move(txn)));
   return revision.has_value() ? Outcome::kWrote : Outcome::kStale;
 }
 
-absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapshot, const Uuid& uid,
-                                                    absl::Time now) {
+absl::StatusOr<BundleController::Outcome> BundleController::Reconcile(const FleetSnapshot& snapshot,
+                                                                      const Uuid& uid,
+                                                                      absl::Time now) {
   auto bundle = snapshot.bundles.Find(uid);
   if (bundle == nullptr) return DropOrphans(snapshot, uid);
   auto decision = snapshot.decisions.Find(uid);
@@ -172,7 +171,7 @@ absl::StatusOr<Outcome> BundleController::Reconcile(const FleetSnapshot& snapsho
 
 // Tombstones first, then pages, then the head: a reader sees the old decision or the new one, and a
 // crash in between leaves orders that are not in force.
-absl::StatusOr<Outcome> BundleController::Switch(const Plan& plan) {
+absl::StatusOr<BundleController::Outcome> BundleController::Switch(const Plan& plan) {
   for (auto step : {&BundleController::WriteTombstones, &BundleController::WritePages,
                     &BundleController::SwitchHead}) {
     ASSIGN_OR_RETURN(Outcome outcome, (this->*step)(plan));
@@ -181,7 +180,7 @@ absl::StatusOr<Outcome> BundleController::Switch(const Plan& plan) {
   return Outcome::kWrote;
 }
 
-absl::StatusOr<Outcome> BundleController::WriteTombstones(const Plan& plan) {
+absl::StatusOr<BundleController::Outcome> BundleController::WriteTombstones(const Plan& plan) {
   const Bundle& bundle = plan.bundle.value;
   ControlTxn txn;
   auto flush = [&]() -> absl::StatusOr<Outcome> {
@@ -216,7 +215,7 @@ absl::StatusOr<Outcome> BundleController::WriteTombstones(const Plan& plan) {
   return flush();
 }
 
-absl::StatusOr<Outcome> BundleController::WritePages(const Plan& plan) {
+absl::StatusOr<BundleController::Outcome> BundleController::WritePages(const Plan& plan) {
   const Uuid& uid = plan.bundle.value.meta.uid;
   ControlTxn txn;
   DecisionPage page;
@@ -242,7 +241,7 @@ absl::StatusOr<Outcome> BundleController::WritePages(const Plan& plan) {
   return flush();
 }
 
-absl::StatusOr<Outcome> BundleController::SwitchHead(const Plan& plan) {
+absl::StatusOr<BundleController::Outcome> BundleController::SwitchHead(const Plan& plan) {
   Bundle next = plan.bundle.value;
   DecisionHead head;
   head.bundle = next.meta.uid;
@@ -280,8 +279,9 @@ absl::StatusOr<Outcome> BundleController::SwitchHead(const Plan& plan) {
 
 // Orders that are not in force (their switch was never finished, or their cluster is back), and
 // revisions beyond the history.
-absl::StatusOr<Outcome> BundleController::CleanUp(const FleetSnapshot& snapshot,
-                                                  const Bundle& bundle, const Decision* decision) {
+absl::StatusOr<BundleController::Outcome> BundleController::CleanUp(const FleetSnapshot& snapshot,
+                                                                    const Bundle& bundle,
+                                                                    const Decision* decision) {
   ControlTxn txn;
   for (const Versioned<TombstoneRecord>& tombstone : TombstonesOf(snapshot, bundle.meta.uid)) {
     if (txn.writes() >= kControlWritesMax) break;
@@ -310,9 +310,10 @@ absl::StatusOr<Outcome> BundleController::CleanUp(const FleetSnapshot& snapshot,
 }
 
 // The last cluster confirmed or was forgotten: the records go, and the name is free.
-absl::StatusOr<Outcome> BundleController::Finish(const FleetSnapshot& snapshot,
-                                                 const Versioned<Bundle>& bundle,
-                                                 const Decision* decision, absl::Time now) {
+absl::StatusOr<BundleController::Outcome> BundleController::Finish(const FleetSnapshot& snapshot,
+                                                                   const Versioned<Bundle>& bundle,
+                                                                   const Decision* decision,
+                                                                   absl::Time now) {
   const Bundle& record = bundle.value;
   if (!TombstonesOf(snapshot, record.meta.uid).empty()) return Outcome::kDone;
   if (decision != nullptr && !decision->entries.empty()) return Outcome::kDone;
@@ -339,8 +340,8 @@ absl::StatusOr<Outcome> BundleController::Finish(const FleetSnapshot& snapshot,
 }
 
 // What is left of a bundle whose record is gone.
-absl::StatusOr<Outcome> BundleController::DropOrphans(const FleetSnapshot& snapshot,
-                                                      const Uuid& bundle) {
+absl::StatusOr<BundleController::Outcome> BundleController::DropOrphans(
+    const FleetSnapshot& snapshot, const Uuid& bundle) {
   auto decision = snapshot.decisions.Find(bundle);
   if (decision == nullptr) return Outcome::kDone;
   ControlTxn txn;

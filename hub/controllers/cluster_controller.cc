@@ -12,9 +12,7 @@
 
 namespace nave {
 
-using Outcome = ClusterController::Outcome;
-
-absl::StatusOr<Outcome> ClusterController::Commit(ControlTxn txn) {
+absl::StatusOr<ClusterController::Outcome> ClusterController::Commit(ControlTxn txn) {
   ASSIGN_OR_RETURN(std::optional<uint64_t> revision, store_->Commit(std::move(txn)));
   return revision.has_value() ? Outcome::kWrote : Outcome::kStale;
 }
@@ -28,17 +26,17 @@ bool RemovalIsComplete(const FleetSnapshot& snapshot, const Cluster& cluster,
   return live != nullptr && live->connected && live->status_complete && live->assignments.empty();
 }
 
-absl::StatusOr<Outcome> ClusterController::Reconcile(const FleetSnapshot& snapshot, const Uuid& uid,
-                                                     const ClusterLive* live, absl::Time now) {
+absl::StatusOr<ClusterController::Outcome> ClusterController::Reconcile(
+    const FleetSnapshot& snapshot, const Uuid& uid, const ClusterLive* live, absl::Time now) {
   auto cluster = snapshot.clusters.Find(uid);
   if (cluster == nullptr) return DropForgotten(snapshot, uid, now);
   if (!cluster->value.status.removing) return Outcome::kDone;
   return FinishRemoval(snapshot, *cluster, live, now);
 }
 
-absl::StatusOr<Outcome> ClusterController::FinishRemoval(const FleetSnapshot& snapshot,
-                                                         const Versioned<Cluster>& cluster,
-                                                         const ClusterLive* live, absl::Time now) {
+absl::StatusOr<ClusterController::Outcome> ClusterController::FinishRemoval(
+    const FleetSnapshot& snapshot, const Versioned<Cluster>& cluster, const ClusterLive* live,
+    absl::Time now) {
   const Cluster& record = cluster.value;
   if (!RemovalIsComplete(snapshot, record, live)) return Outcome::kDone;
   RetiredRecord retired;
@@ -65,8 +63,8 @@ absl::StatusOr<Outcome> ClusterController::FinishRemoval(const FleetSnapshot& sn
   return Commit(std::move(txn));
 }
 
-absl::StatusOr<Outcome> ClusterController::DropForgotten(const FleetSnapshot& snapshot,
-                                                         const Uuid& uid, absl::Time now) {
+absl::StatusOr<ClusterController::Outcome> ClusterController::DropForgotten(
+    const FleetSnapshot& snapshot, const Uuid& uid, absl::Time now) {
   ControlTxn txn;
   if (auto tombstones = snapshot.tombstones.Find(uid); tombstones != nullptr) {
     for (const auto& [bundle, tombstone] : *tombstones) {

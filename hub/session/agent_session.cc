@@ -8,18 +8,15 @@
 #include "common/model/assignment.h"
 
 namespace nave {
-namespace {
-
-// Items of one part: with names of full length a part of this size stays far below the frame limit.
-constexpr size_t kPartItemsMax = 1500;
-
-}  // namespace
-
 AgentSession::AgentSession(const Uuid& cluster, uint64_t epoch, Hello hello,
                            const FleetSnapshot& snapshot, bool history_contained,
                            std::optional<StatusCursor> cursor, const SessionOptions& options,
                            absl::Time now)
-    : cluster_(cluster), epoch_(epoch), hello_(std::move(hello)) {
+    : cluster_(cluster),
+      epoch_(epoch),
+      hello_(std::move(hello)),
+      part_items_max_(options.part_items_max),
+      inline_bytes_max_(options.inline_bytes_max) {
   DesiredSet desired = ComputeDesired(snapshot, cluster_);
   Welcome welcome;
   welcome.protocol = 1;
@@ -125,7 +122,7 @@ void AgentSession::QueueParts(DesiredBatch all, const Digest& desired_root) {
   DesiredBatch part;
   part.at = all.at;
   auto next_item = [&] {
-    if (in_part++ < kPartItemsMax) return;
+    if (in_part++ < part_items_max_) return;
     in_part = 1;
     uint32_t number = part.part;
     parts_.push_back(std::exchange(part, DesiredBatch{}));
@@ -223,8 +220,7 @@ bool AgentSession::AddContent(BlobSetSource* content, HubFrame* frame, const Des
     if (from == upsert.digest) continue;
     std::optional<BlobSetPtr> delta = content->Delta(from, upsert.digest);
     if (!delta.has_value()) return false;
-    if (*delta == nullptr || inline_bytes + (*delta)->encoded.size() > kInlineBlobBytesMax)
-      continue;
+    if (*delta == nullptr || inline_bytes + (*delta)->encoded.size() > inline_bytes_max_) continue;
     inline_bytes += (*delta)->encoded.size();
     frame->shared_blobs.push_back(std::move(*delta));
   }

@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/uuid.h"
+#include "common/model/assignment.h"
 #include "common/model/stream.h"
 #include "hub/decide/desired.h"
 #include "hub/fleet/snapshot.h"
@@ -33,6 +34,11 @@ struct SessionOptions {
   absl::Duration ping_interval = absl::Seconds(10);
   absl::Duration dead_after = absl::Seconds(25);
   absl::Duration reconnect_spread = absl::Seconds(1);
+  // Items of one part of a batch: with names of full length such a part stays far below the frame
+  // limit.
+  size_t part_items_max = 1500;
+  // Content that travels with a batch; what is over it is left for the agent to fetch.
+  size_t inline_bytes_max = kInlineBlobBytesMax;
 };
 
 // What the session knows of the agent's keys, and what it owes the agent. It keeps no queue of
@@ -99,6 +105,8 @@ class AgentSession {
   const Uuid cluster_;
   const uint64_t epoch_;
   const Hello hello_;
+  const size_t part_items_max_;
+  const size_t inline_bytes_max_;
   State state_ = State::kLive;
   bool dirty_ = false;
   std::deque<HubFrame> control_;

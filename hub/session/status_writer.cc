@@ -12,7 +12,7 @@ constexpr size_t kInFlightMax = 2;
 // Below the store's limits of 100 compares, 100 writes and 1 MiB, with room for head and audit.
 constexpr size_t kBatchKeysMax = 90;
 constexpr size_t kBatchBytesMax = 768 << 10;
-constexpr int kTriesMax = 5;
+constexpr int kWriteTriesMax = 5;
 
 size_t EstimateBytes(const StatusSummary& summary) {
   return 512 + summary.assignments.size() * 256;
@@ -104,7 +104,7 @@ void StatusWriter::OnCommitted(std::map<Uuid, Entry> entries,
     }
     // After a failed compare each goes alone; one that fails alone has lost its session or its
     // tombstone moved.
-    if (result.ok() && entries.size() == 1 && ++suspects_[cluster] > kTriesMax) {
+    if (result.ok() && entries.size() == 1 && ++suspects_[cluster] > kWriteTriesMax) {
       suspects_.erase(cluster);
       continue;
     }

@@ -14,7 +14,7 @@ namespace {
 
 // A callback gets about this much at once, so that one far behind does not hold up the others for
 // long.
-constexpr size_t kBatchBytes = 4 << 20;
+constexpr size_t kCallbackBytes = 4 << 20;
 // What an event costs beside its key and value.
 constexpr size_t kEventBytes = 128;
 
@@ -109,7 +109,7 @@ bool WatchLog::TakeSegment(const Cursor& cursor, Segment* segment) const {
       log_.begin(), log_.end(), cursor.delivered,
       [](Revision revision, const auto& entry) { return revision < entry->revision; });
   size_t bytes = 0;
-  for (auto it = first; it != log_.end() && bytes < kBatchBytes; ++it) {
+  for (auto it = first; it != log_.end() && bytes < kCallbackBytes; ++it) {
     bytes += (*it)->bytes;
     segment->push_back(*it);
   }

@@ -16,6 +16,9 @@ namespace nave::sim {
 namespace {
 
 constexpr char kProject[] = "default";
+// Small, so that batches have several parts, and some content is fetched.
+constexpr size_t kPartItems = 2;
+constexpr size_t kInlineBytes = 700;
 constexpr absl::Duration kTick = absl::Seconds(5);
 
 class Reader : public BlobReader {
@@ -77,6 +80,8 @@ void SimHub::Start() {
   HubCoreOptions core;
   core.loop = core.reader = core.controllers = process;
   core.seed = seed_ + incarnation_;
+  core.sessions.session.part_items_max = kPartItems;
+  core.sessions.session.inline_bytes_max = kInlineBytes;
   core_ = std::make_unique<HubCore>(records_.get(), reader_.get(), core);
   LinkBackendParts parts;
   parts.hub_id = kHubId;
@@ -148,7 +153,7 @@ std::optional<Bundle> SimHub::FindBundle(const std::string& id) {
 }
 
 bool SimHub::ApplyBundle(const std::string& id, const std::string& manifests,
-                         const std::set<std::string>& clusters) {
+                         const std::set<std::string>& clusters, bool too_large) {
   if (!up()) return false;
   absl::StatusOr<RenderedBundle> rendered =
       RenderBundle({{"a.yaml", manifests}}, {}, true, false, nullptr);
@@ -169,10 +174,10 @@ bool SimHub::ApplyBundle(const std::string& id, const std::string& manifests,
   revision.bundle = id;
   revision.bundle_uid = bundle.meta.uid;
   revision.number = bundle.status.revision;
-  revision.listing = rendered->listing_digest;
+  revision.listing = last_listing_ = rendered->listing_digest;
   revision.default_namespace = "default";
   revision.objects = static_cast<uint32_t>(rendered->objects.size());
-  revision.bytes = rendered->bytes;
+  revision.bytes = too_large ? kBundleBytesMax + 1 : rendered->bytes;
   std::vector<absl::string_view> contents = {rendered->listing};
   for (const RenderedObject& object : rendered->objects) contents.push_back(object.json);
   auto guard = blobs_->Put(contents);
@@ -193,6 +198,15 @@ bool SimHub::DeleteBundle(const std::string& id) {
   RecordTxn txn;
   txn.Put(BundleKey(kProject, id), EncodeRecord(*bundle));
   return Commit(std::move(txn));
+}
+
+bool SimHub::Confirm(const AssignmentView& held) {
+  if (!up() || core_->snapshot() == nullptr) return false;
+  auto txns = PlanConfirm(*core_->snapshot(), core_->live()->Snapshot(), held.bundle,
+                          held.cluster_id, ConfirmDigest(held), world_->Now());
+  if (!txns.ok()) return false;
+  for (ControlTxn& txn : *txns) Commit(ToRecordTxn(txn));
+  return true;
 }
 
 bool SimHub::Adopt() {

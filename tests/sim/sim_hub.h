@@ -11,6 +11,7 @@
 
 #include "common/runtime/executor.h"
 #include "hub/core/hub_core.h"
+#include "hub/decide/rollup.h"
 #include "hub/records/blobs.h"
 #include "hub/records/record_store.h"
 #include "hub/rpc/link_service.h"
@@ -47,9 +48,14 @@ class SimHub {
   // Orders, each one transaction; false: the hub is down.
   bool PutCluster(const Cluster& cluster);
   // A bundle with these manifests for those clusters; a new revision when it is there.
+  // `too_large`: it claims a size that every agent refuses.
   bool ApplyBundle(const std::string& id, const std::string& manifests,
-                   const std::set<std::string>& clusters);
+                   const std::set<std::string>& clusters, bool too_large);
+  // Of the version that was applied last.
+  const Digest& last_listing() const { return last_listing_; }
   bool DeleteBundle(const std::string& id);
+  // What the agent of a cluster waits for, of one bundle.
+  bool Confirm(const AssignmentView& held);
   // `hub adopt`.
   bool Adopt();
   std::optional<Bundle> FindBundle(const std::string& id);
@@ -64,6 +70,7 @@ class SimHub {
   uint64_t next_uuid_ = 0;
   uint64_t incarnation_ = 0;
   std::string image_;
+  Digest last_listing_;
 
   std::unique_ptr<Process> process_;
   SqliteStore* store_ = nullptr;

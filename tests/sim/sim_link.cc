@@ -24,6 +24,7 @@ struct SimLink::State : std::enable_shared_from_this<State> {
   Executor* process = nullptr;
   SimHub* hub = nullptr;
   PeerIdentity peer;
+  Watchman* watchman = nullptr;
   SplitMix random{0};
   HubLinkListener* listener = nullptr;
   Cut cut = Cut::kNone;
@@ -58,6 +59,7 @@ struct SimLink::State : std::enable_shared_from_this<State> {
     world->PostAfter(after, [self = shared_from_this(), of, why = std::move(why)] {
       if (std::exchange(of->agent_told, true) || self->dead || self->wire != of) return;
       self->wire = nullptr;
+      self->watchman->OnDown(/*died=*/false);
       if (self->listener != nullptr) {
         self->listener->OnStreamDown(of->attempt, MakeError(Reason::kHubUnreachable, why));
       }
@@ -87,8 +89,11 @@ class SimLink::HubEnd : public AgentStream {
       frame.blobs.insert(frame.blobs.end(), set->blobs.begin(), set->blobs.end());
     }
     frame.shared_blobs.clear();
-    state_->Down(wire, [attempt = wire->attempt, frame = std::move(frame)](
-                           HubLinkListener& listener) { listener.OnFrame(attempt, frame); });
+    state_->Down(wire, [state = state_, attempt = wire->attempt,
+                        frame = std::move(frame)](HubLinkListener& listener) {
+      state->watchman->OnDelivered(frame, state->world->Now());
+      listener.OnFrame(attempt, frame);
+    });
     // A silent cut takes what is written until the buffers are full.
     state_->hub->process()->Post([state = state_, wire] {
       if (state->HubThere(*wire) && wire->id != 0 && !wire->hub_told) {
@@ -120,17 +125,20 @@ void SimLink::State::Open(const std::shared_ptr<Wire>& opening) {
   opening->id = hub->sessions()->OnOpen(peer, opening->hub_end);
 }
 
-SimLink::SimLink(Executor* world, Executor* process, SimHub* hub, PeerIdentity peer, uint64_t seed)
+SimLink::SimLink(Executor* world, Executor* process, SimHub* hub, PeerIdentity peer,
+                 Watchman* watchman, uint64_t seed)
     : state_(std::make_shared<State>()) {
   state_->world = world;
   state_->process = process;
   state_->hub = hub;
   state_->peer = std::move(peer);
+  state_->watchman = watchman;
   state_->random = SplitMix(seed);
 }
 
 SimLink::~SimLink() {
   state_->dead = true;
+  if (state_->wire != nullptr) state_->watchman->OnDown(/*died=*/true);
   state_->listener = nullptr;
   if (state_->wire != nullptr && state_->wire->to_hub) {
     state_->TellHub(state_->wire, state_->Latency());
@@ -176,6 +184,7 @@ void SimLink::Dial(uint64_t attempt, HubEndpoint) {
 void SimLink::Send(uint64_t attempt, const AgentFrame& frame) {
   std::shared_ptr<Wire> wire = state_->wire;
   if (wire == nullptr || wire->attempt != attempt) return;
+  state_->watchman->OnSent(frame);
   state_->Up(wire,
              [wire = wire.get(), frame](SessionHost& host) { host.OnFrame(wire->id, frame); });
   state_->process->Post([state = state_, wire] {
@@ -191,12 +200,15 @@ void SimLink::Close(uint64_t attempt) {
   wire->to_agent = false;
   if (wire->to_hub) state_->TellHub(wire, state_->Latency());
   state_->wire = nullptr;
+  state_->watchman->OnDown(/*died=*/false);
 }
 
 void SimLink::Fetch(const FetchRequest& request) {
   state_->fetches.insert(request.id);
   std::shared_ptr<Wire> wire = state_->wire;
-  state_->world->PostAfter(state_->Latency() * 2, [state = state_, wire, request] {
+  absl::Duration takes = state_->Latency() * 2;
+  if (state_->random.Below(4) == 0) takes += absl::Seconds(state_->random.Below(20));
+  state_->world->PostAfter(takes, [state = state_, wire, request] {
     if (state->dead || state->listener == nullptr || state->fetches.erase(request.id) == 0) return;
     if (wire == nullptr || !wire->to_agent || !state->HubThere(*wire)) {
       return state->listener->OnFetchDone(

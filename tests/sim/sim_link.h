@@ -11,13 +11,15 @@
 #include "common/base/backoff.h"
 #include "hub/decide/admission.h"
 #include "tests/sim/sim_hub.h"
+#include "tests/sim/watchman.h"
 
 namespace nave::sim {
 
 class SimLink : public HubLink {
  public:
-  // `world` is the world's executor, `process` the agent's.
-  SimLink(Executor* world, Executor* process, SimHub* hub, PeerIdentity peer, uint64_t seed);
+  // `world` is the world's executor, `process` the agent's; `watchman` sees every frame.
+  SimLink(Executor* world, Executor* process, SimHub* hub, PeerIdentity peer, Watchman* watchman,
+          uint64_t seed);
   // The agent's process died: what it sent is still on its way.
   ~SimLink() override;
 

@@ -83,7 +83,7 @@ struct Spoke::AgentProcess {
   AgentProcess(Spoke* spoke, std::string pod, uint64_t seed)
       : process(spoke->world_),
         kube(&spoke->kube_, &process, ClientOptions(seed)),
-        link(spoke->world_, &process, spoke->hub_, PeerOf(*spoke), seed + 1),
+        link(spoke->world_, &process, spoke->hub_, PeerOf(*spoke), &spoke->watchman_, seed + 1),
         identity(&process, &spoke->identity_),
         calls(&process) {
     AgentOptions options;
@@ -134,7 +134,8 @@ struct Spoke::AgentProcess {
   std::unique_ptr<Agent> agent;
 };
 
-Spoke::Spoke(Executor* world, SimHub* hub, Cluster cluster, uint64_t seed)
+Spoke::Spoke(Executor* world, SimHub* hub, Cluster cluster, uint64_t seed,
+             std::function<void(const std::string&)> fail)
     : world_(world),
       hub_(hub),
       cluster_(std::move(cluster)),
@@ -146,7 +147,8 @@ Spoke::Spoke(Executor* world, SimHub* hub, Cluster cluster, uint64_t seed)
             return options;
           }(),
           world->Now()),
-      stepper_(&kube_, world) {
+      stepper_(&kube_, world),
+      watchman_(&kube_, std::move(fail)) {
   AgentIdentity identity;
   identity.key_pem = SharedCredentials().key_pem;
   identity.certificate_pem = SharedCredentials().certificate_pem;
@@ -169,7 +171,9 @@ Spoke::Spoke(Executor* world, SimHub* hub, Cluster cluster, uint64_t seed)
 Spoke::~Spoke() { agents_.clear(); }
 
 void Spoke::KillAgent() {
-  if (!agents_.empty()) agents_.erase(agents_.begin());
+  if (agents_.empty()) return;
+  killed_at_ = world_->Now();
+  agents_.erase(agents_.begin());
 }
 
 void Spoke::StartAgent() {
@@ -193,6 +197,9 @@ void Spoke::CutKube(bool cut) {
 
 kubesim::SimFault Spoke::Decide(const kubesim::SimRequest& request) {
   kubesim::SimFault fault;
+  if (slow_ && request.user == kAgentUser) {
+    fault.delay = absl::Milliseconds(500 + static_cast<int64_t>(random_.Below(2500)));
+  }
   if (faults_ == 0 || request.user != kAgentUser ||
       random_.Below(1000) >= static_cast<uint64_t>(faults_)) {
     return fault;
@@ -271,13 +278,6 @@ std::optional<std::string> Spoke::HoldReason() const {
     if (term != nullptr && term->session() != nullptr) return term->session()->hold_reason();
   }
   return std::nullopt;
-}
-
-bool Spoke::IsLive() const {
-  for (const auto& agent : agents_) {
-    if (agent->agent->Report().live) return true;
-  }
-  return false;
 }
 
 std::string Spoke::Describe() const {

@@ -22,14 +22,29 @@ struct BundleModel {
   std::map<std::string, std::string> maps;  // ConfigMaps: name to value.
   bool deployment = false;
   std::set<std::string> clusters;
+  // Removed only after a person confirmed it.
+  bool volume = false;
   bool deleted = false;
+  // The newest version is one that every agent refuses; the rest here is the one before.
+  bool refused = false;
   // All that it ever listed, as "resource/ns/name".
   std::set<std::string> all_objects;
+  // Where it was placed since the last backup.
+  std::set<std::string> placed;
+  // Where it may run without the hub knowing why: placed there in a history that a restore took
+  // away. The agent keeps it and says NotDesired.
+  std::set<std::string> stranded;
 
   // Those that it lists now.
   std::set<std::string> Objects(const std::string& id) const;
   std::string Manifests(const std::string& id) const;
 };
+// What a run takes, here and with planted faults.
+inline constexpr int kStepsOfARun = 40;
+
+// The object that is the volume of a bundle.
+std::string VolumeKey(const std::string& id);
+bool IsVolumeKey(const std::string& object);
 using FleetModel = std::map<std::string, BundleModel>;
 
 class World {
@@ -60,15 +75,26 @@ class World {
   void ChangePlacement();
   void DeleteBundle();
   void MeddleWithObject();
+  // Away from all its clusters but one, and back before that is done.
+  void Waver();
+  // The same removal of a volume ordered twice, confirmed once.
+  void FlipVolume();
 
   void Note(const std::string& what);
   void Fail(const std::string& what);
   void Pass(absl::Duration time);
-  // Invariants, after every move of time.
-  void CheckDeletions();
+  void CheckDeletion(Spoke& spoke, const Deletion& deletion, bool holds);
   // "" when everything is as people ordered.
   std::string Difference();
   std::string DifferenceOn(Spoke& spoke);
+  // The difference of one bundle's objects; `left` are the bundles that the agent is to leave
+  // alone.
+  std::string ObjectsDifference(Spoke& spoke, const std::string& id, const BundleModel& bundle,
+                                const std::set<std::string>& left);
+  // The database goes back to the backup, and with it what is ordered.
+  void RestoreModel();
+  // From here on the present state is the order.
+  void OrderAdopt();
   bool Converge();
   void CheckQuiet();
 
@@ -78,6 +104,12 @@ class World {
   // The removal of these was ordered on that cluster.
   void OrderRemoval(const std::string& cluster, const std::set<std::string>& objects);
   void Push(const std::string& id);
+  // A version that every agent refuses, and the good one again for all such bundles.
+  static void NotePlaced(BundleModel* bundle);
+  void PushRefused(const std::string& id);
+  void PushAgain();
+  // A person confirms everything that waits for it.
+  void ConfirmHeld();
 
   const uint64_t seed_;
   SplitMix random_;
@@ -87,6 +119,10 @@ class World {
   FleetModel model_;
   int next_bundle_ = 0;
   int next_value_ = 0;
+  // All that a bundle of that name ever listed, in any history.
+  std::map<std::string, std::set<std::string>> ever_;
+  // What each version lists.
+  std::map<Digest, std::set<std::string>> listed_;
   // A copy of the database as somebody took it, and what was ordered by then.
   std::string backup_;
   FleetModel backup_model_;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/agent/session/harness.h"
 
 namespace nave {
@@ -527,6 +529,41 @@ TEST_F(Keys, RejectionOfAnUpsertWhileRemovingLeavesItPresent) {
   EXPECT_EQ(h.Durable(1)->state, KeyState::kPresent);
   EXPECT_EQ(h.Durable(1)->digest, one.digest);
   EXPECT_EQ(h.session->ledger().KeySetEntries().at(0).digest, bad.digest);
+}
+
+TEST_F(Keys, WhatAnUpsertStoppedStaysStoppedUntilThatIsDurable) {
+  struct Case {
+    const char* name;
+    bool commit_late;
+    std::function<void()> lose_upsert;
+  };
+  uint64_t revision = 10;
+  const Case cases[] = {
+      {"refused", false, [&] { h.AnswerFetch({bad.blobs[0]}); }},
+      {"the stream ends", false, [&] { h.Drop(); }},
+      {"refused early", true, [&] { h.AnswerFetch({bad.blobs[0]}); }},
+      {"the stream ends early", true, [&] { h.Drop(); }},
+      {"not desired", false, [&] { h.Send(h.Batch(revision + 1, {}, {}, {Key(1)})); }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    h.Deliver(1, one, revision += 10);
+    // The tombstone is on its way to the store when the upsert comes, or was there before.
+    h.auto_commit = !c.commit_late;
+    h.Send(h.Batch(revision += 10, {}, {TombstoneOf(1)}));
+    h.auto_commit = false;
+    h.Send(h.Batch(revision += 10, {UpsertOf(1, bad)}));
+    c.lose_upsert();
+    if (c.commit_late) h.FinishCommit();
+    EXPECT_EQ(h.Durable(1)->state, KeyState::kRemoving);
+    EXPECT_TRUE(h.pending[Key(1)]);
+    while (h.commit.has_value()) h.FinishCommit();
+    h.auto_commit = true;
+    EXPECT_NE(h.Durable(1)->state, KeyState::kRemoving);
+    EXPECT_FALSE(h.pending[Key(1)]);
+    h.Restart();
+    h.Join(revision += 10);
+  }
 }
 
 TEST_F(Keys, UpsertWhileRemovingWithoutContentIsNotDesiredUntilItComes) {
