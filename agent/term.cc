@@ -166,6 +166,7 @@ void AgentTerm::StartSession(bool state_lost, std::string frozen_reason) {
   session.kube_system_uid = kube_system_uid_;
   session.seed = random_.Next();
   session.frozen_reason = std::move(frozen_reason);
+  session.status_gather = kStatusGather;
   session_ =
       std::make_unique<HubSession>(std::move(session), store_->state(), state_lost, store_.get());
   options_.link->SetListener(this);

@@ -247,6 +247,10 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> HubProcess::Listen(
   // Without it two hubs would share a port and each get half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  // Agents ping while they are idle, which is no abuse. What a bandwidth probe would learn is not
+  // worth a ping and its answer for every message that comes.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.SetMaxReceiveMessageSize(message_bytes_max);
   builder.AddListeningPort(address, MakeServerCredentials(certificates_), port);
   for (grpc::Service* service : services) builder.RegisterService(service);

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "hub/config/config.h"
@@ -175,6 +176,8 @@ int Serve(const CommandLine& command, const HubConfig& config) {
 }  // namespace
 
 int RunHubProgram(int argc, char** argv) {
+  // Costs every lock of gRPC its share, and Debian's build has it on.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   int exit_code = 0;
   std::optional<CommandLine> command = ParseCommandLine(argc, argv, &exit_code);
   if (!command.has_value()) return exit_code;

@@ -335,12 +335,18 @@ Effects HubSession::Settle(Effects effects, absl::Time now) {
   ledger_.CommitIfDue(now, &effects);
   NoteHold(&effects);
   CompareRoots(now);
+  ScheduleStatus(now);
   effects.dial = connection_.TakeDial(now);
   if (connection_.open() && !connection_.writing()) {
     effects.frame = NextFrame(now);
     if (effects.frame.has_value()) connection_.OnWriteStarted(now);
   }
   return effects;
+}
+
+void HubSession::ScheduleStatus(absl::Time now) {
+  if (!outbox_.HasWork()) return;
+  status_due_ = std::min(status_due_, outbox_.IsUrgent() ? now : now + options_.status_gather);
 }
 
 void HubSession::NoteHold(Effects* effects) {
@@ -384,7 +390,8 @@ std::optional<AgentFrame> HubSession::NextFrame(absl::Time now) {
     return frame;
   }
   if (std::exchange(facts_changed_, false)) return AgentFrame(facts_);
-  if (outbox_.HasWork()) {
+  if (outbox_.HasWork() && now >= status_due_) {
+    status_due_ = absl::InfiniteFuture();
     return AgentFrame(outbox_.TakePart([this] { return ReportedKeys(); },
                                        [this](const Uuid& key) { return ComposeStatus(key); },
                                        options_.frame_bytes_max));
@@ -398,6 +405,7 @@ std::optional<AgentFrame> HubSession::NextFrame(absl::Time now) {
 
 absl::Time HubSession::NextDeadline() const {
   absl::Time next = std::min(connection_.NextDeadline(), ledger_.NextDeadline());
+  if (live() && !connection_.writing()) next = std::min(next, status_due_);
   if (!taking_) return next;
   next = std::min(next, intake_.NextDeadline());
   const bool can_ask = answer_expected_ || (intake_.idle() && ledger_.settled());

@@ -30,6 +30,9 @@ namespace nave {
 //   [write_content] ─> OnContentStored
 //        ─> [commit] ─> OnCommitted ─> [changed: the reconciler acts] ─> [DesiredAck];   OnStatus
 //        ─> [StatusBatch] ─> OnFrame(StatusAck)
+// What an agent takes for Options::status_gather.
+inline constexpr absl::Duration kStatusGather = absl::Milliseconds(200);
+
 class HubSession {
  public:
   struct Options {
@@ -45,6 +48,9 @@ class HubSession {
     // only reports.
     std::string frozen_reason;
     size_t frame_bytes_max = kFrameBytesMax - (64 << 10);
+    // Statuses that change within this time go out together: an update changes them twice at
+    // least, and a hub of thousands pays for each batch.
+    absl::Duration status_gather = absl::ZeroDuration();
   };
 
   // `state` is what was loaded; `held` must outlive this. Nothing happens before the first OnTick.
@@ -100,6 +106,7 @@ class HubSession {
   // What follows from whatever just happened; every call ends with it.
   Effects Settle(Effects effects, absl::Time now);
   void NoteHold(Effects* effects);
+  void ScheduleStatus(absl::Time now);
   void CompareRoots(absl::Time now);
   void QueueKeySet(absl::Time now);
   std::optional<AgentFrame> NextFrame(absl::Time now);
@@ -116,6 +123,8 @@ class HubSession {
   Ledger ledger_;
   Intake intake_;
   StatusOutbox outbox_;
+  // When what is in it goes out; InfiniteFuture: nothing is.
+  absl::Time status_due_ = absl::InfiniteFuture();
 
   // The reconciler's last word on each key.
   std::map<Uuid, AssignmentStatus> statuses_;

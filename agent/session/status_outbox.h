@@ -42,6 +42,8 @@ class StatusOutbox {
 
   // Whether TakePart has something to say now.
   bool HasWork() const;
+  // It says more than that statuses changed: a whole picture, another HOLD, the rest of a batch.
+  bool IsUrgent() const { return full_needed_ || hold_changed_ || batch_.has_value(); }
   // The next part. `all_keys` is what a full batch names. Parts stay below `frame_bytes` unless one
   // status alone is larger.
   StatusBatch TakePart(absl::FunctionRef<std::vector<Uuid>()> all_keys, Compose compose,

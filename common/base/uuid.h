@@ -3,8 +3,10 @@
 #define NAVE_COMMON_BASE_UUID_H_
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,7 +19,12 @@ namespace nave {
 struct Uuid {
   std::array<uint8_t, 16> bytes{};
 
-  auto operator<=>(const Uuid&) const = default;
+  bool operator==(const Uuid&) const = default;
+  // By bytes, two words at once: maps by Uuid are everywhere.
+  std::strong_ordering operator<=>(const Uuid& other) const {
+    const std::strong_ordering high = Word(0) <=> other.Word(0);
+    return high != std::strong_ordering::equal ? high : Word(8) <=> other.Word(8);
+  }
   bool IsNone() const { return *this == Uuid{}; }
   absl::string_view View() const {
     return absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -34,6 +41,13 @@ struct Uuid {
   template <typename H>
   friend H AbslHashValue(H h, const Uuid& u) {
     return H::combine_contiguous(std::move(h), u.bytes.data(), u.bytes.size());
+  }
+
+ private:
+  uint64_t Word(size_t at) const {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
   }
 };
 

@@ -24,6 +24,8 @@ void ControllerLoop::OnSnapshot(FleetSnapshotPtr snapshot, FleetChanges changes)
 }
 
 void ControllerLoop::OnLiveChanged(const Uuid& cluster) {
+  // One that begins to leave later is looked at because of that.
+  if (leaving_ == 0) return;
   executor_->Post([this, alive = std::weak_ptr<int>(alive_), cluster] {
     if (alive.expired() || snapshot_ == nullptr) return;
     // Only a cluster on its way out waits for what its agent says.
@@ -39,6 +41,7 @@ bool ControllerLoop::PlacementChanged(const Uuid& cluster) {
   auto seen = seen_.find(cluster);
   if (record == nullptr) {
     if (seen == seen_.end()) return false;
+    if (seen->second.removing) --leaving_;
     seen_.erase(seen);
     return true;
   }
@@ -51,6 +54,8 @@ bool ControllerLoop::PlacementChanged(const Uuid& cluster) {
                          value.status.removing,
                          value.spec.cordoned};
   if (seen != seen_.end() && seen->second == now) return false;
+  bool was_leaving = seen != seen_.end() && seen->second.removing;
+  if (was_leaving != now.removing) leaving_ += now.removing ? 1 : -1;
   seen_[cluster] = std::move(now);
   return true;
 }

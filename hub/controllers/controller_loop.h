@@ -68,6 +68,8 @@ class ControllerLoop {
   std::set<Uuid> stale_clusters_;
   std::map<Uuid, Failure> failures_;
   std::map<Uuid, PlacementCandidate> seen_;
+  // Clusters on their way out; read by other threads.
+  std::atomic<int> leaving_ = 0;
   size_t delayed_ = 0;
   bool scheduled_ = false;
   bool closed_ = false;

@@ -83,8 +83,12 @@ void SessionHostImpl::Dispatch(Stream* stream, AgentFrame frame) {
   } else if (auto* ack = std::get_if<DesiredAck>(&frame); ack != nullptr) {
     ++metrics_.acks_total;
     stream->session->OnAck(*ack);
-    UpdateLive(stream->peer.cluster,
-               [&](ClusterLive* live) { live->rejections = stream->session->rejections(); });
+    auto live = live_->Find(stream->peer.cluster);
+    // Nearly every ack changes nothing that people see.
+    if (live == nullptr || !(live->rejections == stream->session->rejections())) {
+      UpdateLive(stream->peer.cluster,
+                 [&](ClusterLive* next) { next->rejections = stream->session->rejections(); });
+    }
   } else if (auto* status = std::get_if<StatusBatch>(&frame); status != nullptr) {
     if (auto whole = stream->session->OnStatus(std::move(*status)); whole.has_value()) {
       OnStatusBatch(stream, std::move(*whole));

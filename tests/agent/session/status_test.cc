@@ -69,6 +69,24 @@ TEST_F(Statuses, OneBatchIsOnItsWayAndChangesCoalesce) {
   EXPECT_EQ(Batches()[1].changed[0].counts.applied, 4u);
 }
 
+TEST_F(Statuses, ChangesWithinTheGatheringTimeGoOutTogether) {
+  h->options.status_gather = absl::Milliseconds(200);
+  h->Restart();
+  Join();
+  EXPECT_THAT(Batches(), SizeIs(1)) << "the whole picture does not wait";
+  h->Send(StatusAck{1});
+  h->Report(h->StatusOf(1, Phase::kApplying));
+  h->Tick(absl::Milliseconds(150));
+  h->Report(h->StatusOf(1, Phase::kApplied));
+  h->Report(h->StatusOf(2, Phase::kApplied));
+  EXPECT_THAT(Batches(), SizeIs(1));
+  EXPECT_EQ(h->session->NextDeadline(), h->now + absl::Milliseconds(50));
+  h->Tick(absl::Milliseconds(50));
+  ASSERT_THAT(Batches(), SizeIs(2));
+  ASSERT_THAT(Batches()[1].changed, SizeIs(2));
+  EXPECT_EQ(Batches()[1].changed[0].phase, Phase::kApplied);
+}
+
 TEST_F(Statuses, TheSameStatusTwiceIsSentOnce) {
   Join();
   h->Send(StatusAck{1});

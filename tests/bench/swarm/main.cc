@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "common/value/codec.h"
 #include "tests/bench/swarm/swarm.h"
@@ -108,5 +109,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: nave-swarm CONTEXT\n";
     return 2;
   }
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return nave::bench::Main(argv[1]);
 }

@@ -17,6 +17,7 @@ HubSession::Options OptionsOf(const AgentIdentity& identity, uint64_t seed) {
   // Each is a cluster of its own; the same after a restart, as a cluster's would be.
   options.kube_system_uid = identity.cluster_uid;
   options.seed = seed;
+  options.status_gather = kStatusGather;
   return options;
 }
 
