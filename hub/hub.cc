@@ -31,6 +31,7 @@
 #include "hub/core/hub_metrics.h"
 #include "hub/core/link_backend.h"
 #include "hub/http/probes.h"
+#include "hub/poller_limit.h"
 #include "hub/records/blobs.h"
 #include "hub/records/record_store.h"
 #include "hub/rpc/api_services.h"
@@ -130,6 +131,7 @@ class HubProcess : public Hub {
   std::unique_ptr<ApiServices> api_services_;
   std::unique_ptr<grpc::Server> agents_server_;
   std::unique_ptr<grpc::Server> api_server_;
+  std::unique_ptr<PollerLimit> pollers_;
   std::unique_ptr<HttpServer> probes_;
   std::atomic<bool> loaded_{false};
   std::atomic<bool> stopping_{false};
@@ -302,6 +304,7 @@ absl::Status HubProcess::Start() {
   RETURN_IF_ERROR(OpenRecords());
   RETURN_IF_ERROR(StartCore());
   RETURN_IF_ERROR(OpenPorts());
+  pollers_ = PollerLimit::Make(agents_server_.get());
   RETURN_IF_ERROR(OpenProbes());
   housekeeping_ = std::make_unique<Housekeeping>(
       Housekeeping::Parts{housekeeper_.get(), records_.get(), blobs_.get(), directory_.ca,
@@ -323,6 +326,7 @@ void HubProcess::ShutDown(grpc::Server* server, absl::Time deadline) {
 void HubProcess::Stop() {
   if (stopping_.exchange(true)) return;
   if (api_server_ != nullptr) absl::SleepFor(config_.drain_delay);
+  pollers_.reset();
   absl::Time deadline = absl::Now() + config_.drain_timeout;
   if (core_ != nullptr) {
     loop_->Post([core = core_.get()] { core->sessions()->Drain([] {}); });

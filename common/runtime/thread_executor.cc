@@ -72,6 +72,7 @@ class ThreadExecutor : public Executor {
 
   void Loop() {
     std::unique_lock<std::mutex> lock(mutex_);
+    bool offered = true;
     while (true) {
       Task task = TakeNext();
       if (task != nullptr) {
@@ -79,8 +80,16 @@ class ThreadExecutor : public Executor {
         std::move(task)();
         task = nullptr;
         lock.lock();
+        offered = false;
       } else if (stopping_) {
         return;
+      } else if (!offered) {
+        // Whoever posts may have more: on a busy processor this is cheaper than to sleep and to be
+        // woken for each task.
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
+        offered = true;
       } else if (timers_.empty()) {
         wake_.wait(lock);
       } else {

@@ -264,7 +264,7 @@ void SessionHostImpl::OnSnapshot(FleetSnapshotPtr snapshot, const FleetChanges& 
   snapshot_ = std::move(snapshot);
   status_writer_.OnSnapshot(snapshot_);
   for (const Uuid& cluster : changes.clusters) {
-    if (Stream* stream = Current(cluster); stream != nullptr) CheckLive(stream, changes);
+    if (Stream* stream = Current(cluster); stream != nullptr) CheckLive(stream);
     if (Stream* stream = Current(cluster); stream != nullptr && stream->stage == Stage::kLive) {
       stream->session->MarkDirty();
       Pump(stream);
@@ -292,9 +292,11 @@ void SessionHostImpl::OnSnapshot(FleetSnapshotPtr snapshot, const FleetChanges& 
 }
 
 // What a person decided about the cluster reaches a live session at once.
-void SessionHostImpl::CheckLive(Stream* stream, const FleetChanges& changes) {
-  (void)changes;
+void SessionHostImpl::CheckLive(Stream* stream) {
   if (stream->stage != Stage::kLive) return;
+  auto record = snapshot_->clusters.Find(stream->peer.cluster);
+  if (record != nullptr && record->mod_revision == stream->checked_revision) return;
+  if (record != nullptr) stream->checked_revision = record->mod_revision;
   AdmissionRecords records = RecordsOf(stream->peer.cluster);
   if (auto refusal = RefusalOfLive(stream->peer, stream->hello, records); refusal.has_value()) {
     return Refuse(stream, *refusal);

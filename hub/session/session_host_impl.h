@@ -57,6 +57,8 @@ class SessionHostImpl : public SessionHost {
     uint64_t session_revision = 0;
     // Made anew under the same uid: another record.
     absl::Time record_created = absl::InfinitePast();
+    // Of the cluster's record that the session was last held against.
+    uint64_t checked_revision = 0;
     int tries = 0;
     absl::Time behind_deadline = absl::InfiniteFuture();
     // The store's head was read and has what the agent has.
@@ -89,7 +91,7 @@ class SessionHostImpl : public SessionHost {
   void OnTimer(StreamId id);
   void Dispatch(Stream* stream, AgentFrame frame);
   void OnStatusBatch(Stream* stream, StatusBatch batch);
-  void CheckLive(Stream* stream, const FleetChanges& changes);
+  void CheckLive(Stream* stream);
   void UpdateLive(const Uuid& cluster, const std::function<void(ClusterLive*)>& change);
 
   // Admission.
