@@ -15,7 +15,7 @@ include_guard(GLOBAL)
 
 option(NAVE_BUILD_TESTS "Build the tests, the simulator and the benchmarks" ON)
 set(NAVE_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
-option(NAVE_STATIC "Link the programs statically but for the C library" OFF)
+option(NAVE_STATIC "Link the programs statically but for the C library and what comes without an archive" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -136,6 +136,11 @@ function(add_program)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} nave_flags)
+  if(NAVE_STATIC)
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    set_target_properties(${ARG_NAME} PROPERTIES RULE_LAUNCH_LINK
+      "${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/common/cmake/static_link.py")
+  endif()
 endfunction()
 
 # A whole-archive link of one layer with its declared dependencies and nothing else: an undeclared one is an
