@@ -31,7 +31,7 @@ namespace nave {
 //        ─> [commit] ─> OnCommitted ─> [changed: the reconciler acts] ─> [DesiredAck];   OnStatus
 //        ─> [StatusBatch] ─> OnFrame(StatusAck)
 // What an agent takes for Options::status_gather.
-inline constexpr absl::Duration kStatusGather = absl::Milliseconds(200);
+inline constexpr absl::Duration kStatusGather = absl::Milliseconds(250);
 
 class HubSession {
  public:

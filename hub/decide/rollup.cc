@@ -1,6 +1,7 @@
 #include "hub/decide/rollup.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -286,8 +287,13 @@ std::vector<AssignmentView> AssignmentsOfBundle(const FleetSnapshot& snapshot, c
   std::set<Uuid> seen;
   auto decision = snapshot.decisions.Find(bundle);
   if (decision != nullptr) {
+    views.reserve(decision->entries.size());
+    // Nearly all entries are of one revision, and a view tells nothing else of the assignment.
+    std::optional<DesiredAssignment> assignment;
     for (const auto& [cluster, entry] : decision->entries) {
-      auto assignment = ComputeAssignment(snapshot, cluster, bundle);
+      if (!assignment.has_value() || assignment->revision_number != entry.revision) {
+        assignment = ComputeAssignment(snapshot, cluster, bundle);
+      }
       if (!assignment.has_value()) continue;
       seen.insert(cluster);
       auto at = live.Find(cluster);
@@ -303,10 +309,15 @@ std::vector<AssignmentView> AssignmentsOfBundle(const FleetSnapshot& snapshot, c
     views.push_back(UndecidedView(cluster, ClusterId(snapshot, cluster), bundle, name,
                                   &tombstone->second.value, at.get()));
   });
-  std::sort(views.begin(), views.end(), [](const AssignmentView& a, const AssignmentView& b) {
-    return a.cluster_id < b.cluster_id;
-  });
-  return views;
+  // Views are large: each is moved once.
+  std::vector<size_t> order(views.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return views[a].cluster_id < views[b].cluster_id; });
+  std::vector<AssignmentView> sorted;
+  sorted.reserve(views.size());
+  for (size_t at : order) sorted.push_back(std::move(views[at]));
+  return sorted;
 }
 
 ClusterStatus DeriveClusterStatus(const FleetSnapshot& snapshot, const Cluster& record,
