@@ -4,7 +4,6 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/codegen/service_type.h>
-#include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
@@ -23,6 +22,7 @@
 #include "common/runtime/executor.h"
 #include "hub/auth/authenticate.h"
 #include "hub/ca/data_directory.h"
+#include "hub/ca/private_file.h"
 #include "hub/ca/server_certificate.h"
 #include "hub/core/api_backend.h"
 #include "hub/core/first_records.h"
@@ -65,11 +65,6 @@ void RunOn(Executor* executor, Task task) {
     done.set_value();
   });
   done.get_future().wait();
-}
-
-bool FileExists(const std::string& path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0;
 }
 
 // HOST of HOST:PORT, as gRPC and HttpServer write addresses.

@@ -6,8 +6,8 @@
 #   add_program(NAME nave-hub SOURCES main.cc DEPS hub_hub)
 #
 # PURE says: no object of this layer may include gRPC, protobuf or JSON headers (tests/arch reads the list).
-# SEPARATE says: these files use one name for different helpers, so they are compiled one by one in the sanitizer
-# presets too (which compile the files of a target together: that halves their time).
+# SEPARATE says: these files use one name for different helpers, so they are compiled one by one in the presets
+# too that compile the files of a target together (ci, asan, tsan: that halves their time).
 # TSAN says: this test runs under the thread sanitizer too (it links no gRPC, whose Debian build is not
 # instrumented and reports races of its own).
 

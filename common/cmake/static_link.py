@@ -31,7 +31,7 @@ def archive(argument, places):
 
 def static_command(arguments):
     places = folders(arguments)
-    command, libraries, shared = [], [], False
+    command, libraries = [], []
     for argument in arguments:
         found = archive(argument, places)
         is_library = not argument.startswith("-") and re.search(r"\.(a|so)(\.[\d.]+)?$", argument)
@@ -42,6 +42,7 @@ def static_command(arguments):
     for place in places:
         for name in NEEDED:
             libraries += sorted(glob.glob(f"{place}/lib{name}.a"))
+    # libfmt is named but not needed: our logs take its headers.
     shared = any(".so" in os.path.basename(path) and "libfmt" not in path for path in libraries)
     if not shared:
         # Else a shared library brings the C++ runtime, and two of them must not meet.
